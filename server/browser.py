@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .errors import NoBrowser
+from server.errors import NoBrowser
 
 Engine = Literal["chromium", "firefox"]
 

@@ -13,9 +13,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from . import browser
-from .browser import Browser, Engine
-from .errors import NoBrowser
+from server import browser
+from server.browser import Browser, Engine
+from server.errors import NoBrowser
 
 # Firefox needs a Vulkan driver for WebGPU; Mesa brings lavapipe, which runs on the CPU.
 DEBIAN: dict[Engine, tuple[tuple[str, ...], ...]] = {

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from .browser import Browser
-from .errors import CaseError
-from .launch_flags import Adapter, chromium_flags, firefox_preferences
+from server.browser import Browser
+from server.errors import CaseError
+from server.launch_flags import Adapter, chromium_flags, firefox_preferences
 
 Launcher = Literal["playwright", "process"]
 LAUNCHERS: tuple[Launcher, ...] = ("playwright", "process")
@@ -69,11 +69,13 @@ def launch(
 ) -> Launched:
     """Open ``url``. Raises NoBrowser, with the browser's last words, when it does not start."""
     if launcher == "playwright":
-        from .launch_playwright import PlaywrightBrowser  # an optional package, and slow to import
+        from server.launch_playwright import (
+            PlaywrightBrowser,
+        )  # an optional package, and slow to import
 
         flags = chromium_flags(webgpu=webgpu, adapter=adapter, extra=args)
         return PlaywrightBrowser(browser, url, flags, headed=headed)
-    from .launch_process import ProcessBrowser, chromium_command, firefox_command
+    from server.launch_process import ProcessBrowser, chromium_command, firefox_command
 
     if browser.engine == "firefox":
         preferences = firefox_preferences(webgpu=webgpu)

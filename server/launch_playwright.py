@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser as _Browser
 from playwright.async_api import ConsoleMessage, Error, Page, Playwright, async_playwright
 
-from .browser import Browser
-from .errors import NoBrowser
-from .launch_flags import runs_as_root
+from server.browser import Browser
+from server.errors import NoBrowser
+from server.launch_flags import runs_as_root
 
 T = TypeVar("T")
 

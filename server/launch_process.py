@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .browser import Browser
-from .errors import NoBrowser
+from server.browser import Browser
+from server.errors import NoBrowser
 
 KEPT_LINES = 400
 TERM_GRACE_S = 2.0

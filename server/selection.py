@@ -1,0 +1,74 @@
+"""Which cases the words of a command line mean."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from server.cases import Case
+from server.errors import CaseError
+from server.suites import SUITES, suite
+
+DEFAULT_SUITE = "seed"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A case to run; ``named``: its id itself was written down, so its refusal is an error."""
+
+    case: Case
+    named: bool = False
+
+
+def select(words: Sequence[str], suite_name: str | None = None, **changes: Any) -> list[Selected]:
+    """The cases that ``words`` name, each once, in the order given; without words a whole suite.
+
+    A word with ``*``, ``?`` or ``[`` is a glob over the case ids of ``suite_name``, or of every
+    suite; any other word is a case of its own. ``changes`` (kernel, seed) go into every case.
+
+    Raises CaseError for a word that is no case and for a glob that matches nothing.
+    """
+    if not words:
+        found = [Selected(case) for case in suite(suite_name or DEFAULT_SUITE)]
+    else:
+        found = [one for word in words for one in _meant(word, suite_name)]
+    changed = (Selected(one.case.replace(**changes), one.named) for one in found)
+    return _unique(changed)
+
+
+def from_ids(ids: Iterable[str]) -> list[Selected]:
+    """Cases remembered as text; what this version no longer understands is left out."""
+    found = []
+    for text in ids:
+        try:
+            found.append(Selected(Case.parse(text)))
+        except CaseError:
+            continue
+    return _unique(found)
+
+
+def is_glob(word: str) -> bool:
+    return any(sign in word for sign in "*?[")
+
+
+def _meant(word: str, suite_name: str | None) -> list[Selected]:
+    if not is_glob(word):
+        return [Selected(Case.parse(word), named=True)]
+    pools = [suite(suite_name)] if suite_name else list(SUITES.values())
+    matches = [
+        Selected(case) for pool in pools for case in pool if fnmatch.fnmatchcase(str(case), word)
+    ]
+    if not matches:
+        where = f"the suite {suite_name}" if suite_name else "any suite"
+        raise CaseError(f"no case of {where} matches {word!r}; `fa2 list` prints the case ids")
+    return matches
+
+
+def _unique(found: Iterable[Selected]) -> list[Selected]:
+    """Each case once: a case that is named anywhere is named."""
+    named: dict[Case, bool] = {}
+    for one in found:
+        named[one.case] = named.get(one.case, False) or one.named
+    return [Selected(case, is_named) for case, is_named in named.items()]
