@@ -1,0 +1,111 @@
+"""How far a right float32 kernel may be from the truth, element by element.
+
+With u = 2⁻²⁴ (half a float32 ulp), A = P|V|, N keys, and S̄ = the largest sum of magnitudes behind
+a score of the row, a row may lose κ·u·W of the magnitudes that it sums::
+
+    W        = 4 + ½√D·S̄ + ½√N
+    O        κu·W·A                     LSE      κu·W               attn     κu·W·P
+    dV       κu·(W∘P)ᵀ|dO|              G = P∘(|dO||V|ᵀ + Δ̄),       Δ̄ = Σ|dO|A
+    dQ       κu·W·(G|K|)·scale          dK       κu·((W∘G)ᵀ|Q|)·scale
+    dbias    κu·W·G, summed over the axes along which the bias was broadcast
+
+- ½√D·S̄: rounding of a score, a dot product of D terms, which exp turns into a relative error.
+- ½√N: random-walk growth of the sums over the keys. Where their terms are all alike (zeros, ties)
+  rounding errors have one sign and grow with N: the term is then N/32 if that is more. dK and dV
+  are sums over rows: where these outnumber the keys, N is at least the excess (measured without
+  this: 2.7 times the bound with 32 heads on one key head, Tq = 1024, Tk = 2, dO > 0).
+- Each bound has a floor, 2·2⁻¹²⁶ times the same sum with P replaced by 1: weights below the
+  smallest normal number may be flushed to zero.
+- f16 storage adds h·(|value| + the same sum of magnitudes), h = 2⁻¹¹: the value is rounded once
+  when stored, P or O once when they are kept in f16. Below 2⁻¹⁴ f16 has a fixed step, hence
+  2⁻²⁵. LSE and attn are float32 in every case and gain nothing.
+- softcap: the slope 1 − t², t = tanh(x / c), scales the score's own error, |c·t| joins S̄, and dx
+  = dS∘(1 − t²) may be off by dS·|t|·(the error of t, doubled).
+
+κ = 4 by default. Correct float32 implementations reach 0.1 to 0.6 of these bounds; a scale that is
+0.1 % off exceeds them 3 times and more (tests/unit/test_tolerance.py measures both).
+Sources: Higham, Accuracy and Stability, §3.1 (sums); κ and the terms of W are fitted, not proved.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from server.reference import Block
+
+F64 = npt.NDArray[np.float64]
+
+KAPPA = 4.0
+U = 2.0**-24
+H16 = 2.0**-11
+STEP16 = 2.0**-25
+"""Half the distance of neighbouring f16 numbers below 2⁻¹⁴."""
+FLUSHED = 2 * 2.0**-126
+
+
+def weight(s_bar: F64, n_terms: F64, D: int, *, constant_addends: bool = False) -> F64:
+    """W of each row [R]: how many roundings, counted in u, its sums may have suffered."""
+    growth = 0.5 * np.sqrt(n_terms)
+    if constant_addends:
+        growth = np.maximum(growth, n_terms / 32)
+    found: F64 = 4 + 0.5 * np.sqrt(D) * s_bar + growth
+    return found
+
+
+def block_bounds(
+    block: Block, *, kappa: float = KAPPA, constant_addends: bool = False, f16: bool = False
+) -> dict[str, F64]:
+    """The block's share of every bound, to be assembled as ``Block.outputs()`` is.
+
+    f16: o, dq, dk, dv are stored in f16; :func:`stored_f16` then adds the term in |value|, which
+    needs the assembled value.
+    """
+    D, n = block.q.shape[1], block.n_keys
+    extra = H16 if f16 else 0.0
+    with np.errstate(all="ignore"):
+        w = weight(block.s_bar, n, D, constant_addends=constant_addends)
+        exact = kappa * U * w
+        floor = FLUSHED * block.seen
+        found = {
+            "o": (exact + extra)[:, None] * block.a + FLUSHED * (block.seen @ np.abs(block.v)),
+            "lse": exact + FLUSHED,
+            "attn": exact[:, None] * block.p + floor,
+        }
+        if block.do is not None:
+            do, k, v = np.abs(block.do), np.abs(block.k), np.abs(block.v)
+            delta = (do * block.a).sum(axis=1)
+            size = do @ v.T + delta[:, None]  # |dO||V|ᵀ + Δ̄, so that G = P∘size
+            found["dq"] = abs(block.scale) * (
+                _slope(block, ((exact + extra)[:, None] * block.p + floor) * size, size, kappa) @ k
+            )
+            terms = np.maximum(n, block.extra_terms)
+            w = weight(block.s_bar, terms, D, constant_addends=constant_addends)
+            share = (kappa * U * w + extra)[:, None] * block.p + floor  # κu·W∘P, [R,K]
+            found["dv"] = share.T @ do
+            found["dbias"] = share * size
+            dx = _slope(block, found["dbias"], size, kappa)
+            found["dk"] = abs(block.scale) * (dx.T @ np.abs(block.q))
+    return found
+
+
+def _slope(block: Block, bound: F64, size: F64, kappa: float) -> F64:
+    """Bound of dx = dS∘(1 − t²) from the bound of dS and size = G / P, all [R,K].
+
+    t errs by its slope times the error of x / c, plus some roundings of its own.
+    """
+    if block.cap is None:
+        return bound
+    t = np.abs(block.cap)
+    slope = 1 - t * t
+    error_of_t = 0.5 * np.sqrt(block.q.shape[1]) * slope * block.x / block.softcap + 4
+    widened: F64 = bound * slope + kappa * U * block.p * size * 2 * t * error_of_t
+    return widened
+
+
+def stored_f16(bound: F64, value: F64) -> F64:
+    """The bound of an output that is stored in f16, from that of its arithmetic."""
+    return bound + H16 * np.abs(value) + STEP16
