@@ -17,6 +17,20 @@ import numpy as np
 from server.errors import CaseError
 
 OPS = ("forward", "backward")
+DISTS = (
+    "normal",
+    "uniform",
+    "f16exact",
+    "zeros",
+    "ties",
+    "onehot",
+    "large",
+    "negative",
+    "growing",
+    "headscaled",
+    "indexcoded",
+)
+"""How the inputs are made: ``inputs.py`` defines each."""
 MAX_ELEMENTS = 1 << 28
 """Most numbers in one tensor (1 GiB of float32), so that a mistyped size allocates nothing."""
 MAX_LENGTH = 500
@@ -143,19 +157,7 @@ KEYS: dict[str, Key] = {
     "bias": _choice("none", "tt", "htt", "bhtt", "b11t"),
     "dtype": _choice("f32", "f16"),
     "layout": _choice("bthd", "bhtd", "packed"),
-    "dist": _choice(
-        "normal",
-        "uniform",
-        "f16exact",
-        "zeros",
-        "ties",
-        "onehot",
-        "large",
-        "negative",
-        "growing",
-        "headscaled",
-        "indexcoded",
-    ),
+    "dist": _choice(*DISTS),
     "attn": _FLAG,
     "seed": Key(
         "a decimal or 0x… hexadecimal number below 2**64",
@@ -197,10 +199,19 @@ def read(text: str) -> dict[str, Any]:
             raise CaseError(unknown(name))
         if name in values:
             raise CaseError(f"{name} is given twice; each key may stand once")
-        if not re.fullmatch(KEYS[name].text, value, re.ASCII):
-            raise CaseError(refusal(name, value))
-        values[name] = KEYS[name].read(value)
+        values[name] = _value(name, value)
     return _resolve_lengths(values)
+
+
+def _value(name: str, text: str) -> Any:
+    """The checked value of one key; the refusal quotes the text as it was typed."""
+    key = KEYS[name]
+    try:
+        if not re.fullmatch(key.text, text, re.ASCII):
+            raise ValueError
+        return key.fix(key.read(text))
+    except (ValueError, OverflowError):
+        raise CaseError(refusal(name, text)) from None
 
 
 def _resolve_lengths(values: dict[str, Any]) -> dict[str, Any]:
@@ -210,8 +221,6 @@ def _resolve_lengths(values: dict[str, Any]) -> dict[str, Any]:
         raise CaseError(f"it has {given}; give either T, or both Tq and Tk")
     if "D" not in values:
         raise CaseError(f"it has no D; D takes {KEYS['D'].takes}")
-    if values.get("Hkv") == 0:
-        raise CaseError(refusal("Hkv", 0))  # 0 is what Case() takes for "as many as H"
     if "T" in values:
         values["Tq"] = values["Tk"] = values.pop("T")
     return values

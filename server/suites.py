@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from server.cases import Case
 from server.errors import CaseError
+from server.grammar import DISTS
 
 Suite = tuple[Case, ...]
 
@@ -62,13 +63,8 @@ _FAMILY = Case(B=2, Tq=40, Tk=40, H=4, Hkv=2, D=8, attn=True)
 
 EDGES = _unique(
     [
-        *_vary(
-            _FAMILY,
-            "dist",
-            "normal uniform f16exact zeros ties onehot large negative growing headscaled "
-            "indexcoded".split(),
-        ),
-        *_vary(_FAMILY.replace(causal=False, seed=1), "dist", "ties large growing".split()),
+        *_vary(_FAMILY, "dist", DISTS),
+        *_vary(_FAMILY.replace(causal=False, seed=1), "dist", ("ties", "large", "growing")),
         *_cases(
             """
             T=200,H=2,D=16,dist=growing

@@ -1,0 +1,94 @@
+"""What the named suites hold."""
+
+import pytest
+
+from server.cases import Case
+from server.errors import CaseError
+from server.grammar import DISTS
+from server.suites import SUITES, suite
+
+
+def test_the_seed_suite_is_the_six_shapes_of_the_notes() -> None:
+    assert [str(case) for case in suite("seed")] == [
+        "forward:T=16,H=4,D=8,attn=1",
+        "forward:T=8,H=4,D=8,attn=1",
+        "forward:T=20,H=2,D=16,attn=1",
+        "forward:B=2,T=48,H=3,D=8,attn=1",
+        "forward:T=32,D=64,attn=1",
+        "forward:T=256,H=2,D=32,attn=1",
+    ]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_names_each_case_once(name: str) -> None:
+    ids = [str(case) for case in suite(name)]
+    assert len(ids) == len(set(ids)) > 0
+    assert [Case.parse(text) for text in ids] == list(suite(name))
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_asks_only_for_what_the_kernels_support(name: str) -> None:
+    for case in suite(name):
+        assert case.op == "forward"
+        assert (case.dtype, case.window, case.softcap, case.bias) == ("f32", (-1, -1), 0, "none")
+        assert case.D <= 256
+        assert case.kernel in ("auto", "baseline")
+
+
+def test_full_holds_every_other_suite() -> None:
+    for cases in SUITES.values():
+        assert set(cases) <= set(suite("full"))
+
+
+def test_smoke_touches_each_feature_once() -> None:
+    cases = suite("smoke")
+    assert len(cases) <= 10
+    assert any(case.Tq % 16 for case in cases)
+    assert any(not case.causal for case in cases)
+    assert any(1 < case.Hkv < case.H for case in cases)
+    assert {case.align for case in cases if case.Tq != case.Tk} == {"br", "tl"}
+    assert {case.layout for case in cases} == {"bthd", "bhtd", "packed"}
+    assert any(case.D % 2 for case in cases)
+    assert any(case.attn for case in cases)
+
+
+def test_edges_hold_every_family_and_the_smallest_sizes() -> None:
+    cases = suite("edges")
+    assert {case.dist for case in cases} == set(DISTS)
+    assert {1, 3, 5, 256} <= {case.D for case in cases}
+    assert any(case.Tq == case.Tk == 1 for case in cases)
+    assert any(case.Tk == 1 < case.Tq for case in cases)
+    assert any(case.Hkv == 1 < case.H for case in cases)
+    assert {0, 1, 8} <= {case.scale for case in cases}
+
+
+def test_rows_without_keys_share_a_tile_with_rows_that_have_some() -> None:
+    empty_rows = [-c.offset for c in suite("edges") if c.causal and c.offset < 0]
+    assert any(n % 16 for n in empty_rows)
+    assert any(n % 16 == 0 for n in empty_rows)
+    assert any(n > 32 and n % 32 for n in empty_rows)  # whole empty tiles, then a mixed one
+
+
+def test_full_walks_the_tile_edges_and_the_head_sizes() -> None:
+    plain = [case for case in suite("full") if case.kernel == "auto"]
+    assert {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 1025} <= {case.Tq for case in plain}
+    sizes = {1, 2, 3, 4, 8, 16, 24, 32, 33, 63, 64, 65, 80, 100, 128, 129, 192, 256}
+    assert sizes <= {case.D for case in plain}
+    assert len({case.seed for case in plain}) >= 5
+
+
+def test_full_runs_the_baseline_above_the_1024_keys_of_the_notes() -> None:
+    baseline = [case for case in suite("full") if case.kernel == "baseline"]
+    assert {case.causal for case in baseline if case.Tk == 1025} == {True, False}
+
+
+def test_full_stays_small_enough_for_a_software_gpu() -> None:
+    cases = suite("full")
+    # Pipelines cost most, and grow with the head size; then the multiply-adds of S and O.
+    assert sum(case.D > 64 for case in cases) <= 12
+    assert sum(case.B * case.H * case.Tq * case.Tk * case.D for case in cases) < 2**27
+
+
+def test_an_unknown_suite_is_refused_with_the_names() -> None:
+    with pytest.raises(CaseError, match="no suite 'fast'; the suites are seed, smoke, edges, full"):
+        suite("fast")
