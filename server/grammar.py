@@ -199,11 +199,11 @@ def read(text: str) -> dict[str, Any]:
             raise CaseError(unknown(name))
         if name in values:
             raise CaseError(f"{name} is given twice; each key may stand once")
-        values[name] = _value(name, value)
+        values[name] = read_value(name, value)
     return _resolve_lengths(values)
 
 
-def _value(name: str, text: str) -> Any:
+def read_value(name: str, text: str) -> Any:
     """The checked value of one key; the refusal quotes the text as it was typed."""
     key = KEYS[name]
     try:
