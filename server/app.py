@@ -1,0 +1,84 @@
+"""The app factory: settings in, FastAPI out. No global state: apps may live side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI
+
+from server import __version__, problems, routes_pages, routes_runs, site
+from server.pages import Pages
+from server.problems import CatchAll
+from server.reaper import reap_forever
+from server.runs import RunStore
+from server.schemas import ProblemOut
+from server.security import HostGuard, OriginGuard, SecurityHeaders, TokenGuard
+from server.settings import Settings
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """An app with ``state.settings``, ``state.store`` and ``state.pages``.
+
+    Raises ``ValueError`` (from Settings) for a remote host that was not allowed.
+    """
+    settings = settings if settings is not None else Settings()
+    pages = Pages(settings)
+    store = RunStore(settings, pages)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        store.start()
+        reaper = asyncio.create_task(reap_forever(store, pages, settings), name="reaper")
+        try:
+            yield
+        finally:
+            reaper.cancel()
+            close(app)
+
+    app = FastAPI(
+        title="webgpu-fa2",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # both load scripts from elsewhere
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        responses={"default": {"model": ProblemOut, "description": "any error"}},
+    )
+    app.state.settings, app.state.pages, app.state.store = settings, pages, store
+    problems.install(app)
+    app.include_router(site.router)
+    app.include_router(routes_pages.router)
+    app.include_router(routes_runs.router)
+    app.mount("/static", site.Static(directory=settings.static_dir), name="static")
+    _guard(app, settings)
+    return app
+
+
+def close(app: FastAPI) -> None:
+    """Ends every stream and every unfinished run. Call it on the app's loop; twice is fine."""
+    app.state.pages.shutdown()
+    app.state.store.stop()
+
+
+def _guard(app: FastAPI, settings: Settings) -> None:
+    """The layers around the routes. What is added last stands outermost."""
+    token = settings.token.get_secret_value() if settings.token else None
+    if token is not None:
+        app.add_middleware(TokenGuard, token=token)
+    app.add_middleware(OriginGuard, token=token is not None)
+    app.add_middleware(HostGuard, names=_names(settings), any_address=not settings.loopback)
+    app.add_middleware(CatchAll)
+    app.add_middleware(SecurityHeaders)
+
+
+def _names(settings: Settings) -> set[str]:
+    """What the Host header may say."""
+    names = {"localhost", "127.0.0.1", "::1", settings.host, *settings.allowed_hosts}
+    if not settings.loopback:
+        names.add(socket.gethostname())
+    return names

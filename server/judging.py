@@ -1,0 +1,76 @@
+"""The judge at work, off the loop.
+
+A thread of its own for each run, two at a time. Daemon threads on purpose: a pool's threads are
+joined when the interpreter exits, so Ctrl+C would wait for the longest float64 reference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+
+from server import report
+from server.judge import judge
+from server.report import Done, Report
+from server.run import Run
+
+log = logging.getLogger("server")
+AT_ONCE = 2
+
+
+def verdict(run: Run, done: Done) -> Report:
+    """The report on a run whose page says that it is done. Does not raise."""
+    case = run.case
+    try:
+        if done.status == "skip":
+            return report.skipped(case, done)
+        if done.status == "error":
+            return report.failed_to_run(case, done.error.kind, done.error.message, done)
+        return judge(
+            case,
+            tensors=run.uploads,
+            done=done,
+            poison=run.poison,
+            kappa=run.kappa,
+            inputs=run.inputs,
+        )
+    except Exception as error:
+        log.exception("the judge failed on %s", case)
+        return report.failed_to_run(case, "error", f"the judge failed: {error!r}", done)
+
+
+class Judging:
+    """Runs ``verdict`` in threads and hands the report back on the loop."""
+
+    def __init__(self) -> None:
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, run: Run, done: Done, finished: Callable[[Run, Report], None]) -> None:
+        """``finished(run, report)`` follows on the loop, unless ``stop`` comes first."""
+        task = asyncio.get_running_loop().create_task(self._judge(run, done, finished))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _judge(self, run: Run, done: Done, finished: Callable[[Run, Report], None]) -> None:
+        async with self._slots:
+            loop = asyncio.get_running_loop()
+            result: asyncio.Future[Report] = loop.create_future()
+
+            def settle(report: Report) -> None:
+                if not result.done():
+                    result.set_result(report)
+
+            def work() -> None:
+                report = verdict(run, done)
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(settle, report)
+
+            threading.Thread(target=work, name=f"judge-{run.id}", daemon=True).start()
+            finished(run, await result)

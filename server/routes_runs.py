@@ -1,0 +1,172 @@
+"""Runs: asked for by anyone, done by a page, read by anyone."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from server import uploads
+from server.cases import Case
+from server.outputs import OutputSpec
+from server.problems import Problem
+from server.report import Report
+from server.run import QUEUED, SENT, Run
+from server.runs import RunStore, summary
+from server.schemas import DoneIn, ProgressIn, RunOut, RunRequest, RunsCreated
+from server.strict_json import StrictRoute
+from server.suites import suite
+
+router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
+
+
+# Dependencies are coroutines, since FastAPI moves plain functions to other threads.
+
+
+async def _store(request: Request) -> RunStore:
+    store: RunStore = request.app.state.store
+    return store
+
+
+Store = Annotated[RunStore, Depends(_store)]
+
+
+async def _run(run: str, store: Store) -> Run:
+    found = store.get(run)
+    if found is None:
+        raise Problem(404, "unknown-run", f"there is no run {run[:40]!r}; it may have been evicted")
+    return found
+
+
+KnownRun = Annotated[Run, Depends(_run)]
+
+
+def _must_be_sent(run: Run) -> None:
+    if run.state != SENT:
+        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not {SENT}")
+
+
+async def _sent_run(run: KnownRun, store: Store) -> Run:
+    """The run, which a page has; using this is the page's sign of life."""
+    _must_be_sent(run)
+    store.heard(run)
+    return run
+
+
+SentRun = Annotated[Run, Depends(_sent_run)]
+
+
+@router.post("", status_code=201)
+async def create(
+    body: RunRequest, request: Request, store: Store, response: Response
+) -> RunsCreated:
+    """Queues the runs of one case or one suite, for the page named or for any."""
+    if (body.case is None) == (body.suite is None):
+        raise Problem(422, "invalid", "name either a case or a suite")
+    cases = [Case.parse(body.case)] if body.case is not None else list(suite(body.suite or ""))
+    if body.seed is not None:
+        cases = [case.replace(seed=int(body.seed, 0)) for case in cases]
+    if body.kernel is not None:
+        cases = [case.replace(kernel=body.kernel) for case in cases]
+    limit = request.app.state.settings.max_queued
+    if len(store.unfinished()) + len(cases) > limit:
+        raise Problem(
+            503, "queue-full", f"more than {limit} unfinished runs", headers={"Retry-After": "10"}
+        )
+    runs = [store.submit(case, page=body.page, kappa=body.kappa) for case in cases]
+    if len(runs) == 1:
+        response.headers["Location"] = f"/api/runs/{runs[0].id}"
+    return RunsCreated(runs=[run.id for run in runs], cases=[str(run.case) for run in runs])
+
+
+@router.get("")
+async def listing(store: Store) -> list[RunOut]:
+    """Newest first."""
+    return [RunOut(**summary(run)) for run in reversed(store.all())]
+
+
+@router.get("/{run}")
+async def read(run: KnownRun) -> dict[str, Any]:
+    """The report; until there is one, how far the run is."""
+    return run.report.to_dict() if run.report is not None else summary(run)
+
+
+@router.post("/{run}/cancel", status_code=204)
+async def cancel(run: KnownRun, store: Store) -> None:
+    if run.state not in (QUEUED, SENT):
+        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, too late to cancel")
+    store.cancel(run.id)
+
+
+@router.get("/{run}/inputs/{name}")
+async def posted_input(run: SentRun, name: str) -> Response:
+    """One of the caller's own arrays: raw little-endian bytes in canonical order."""
+    array = (run.inputs or {}).get(name)
+    if array is None:
+        raise Problem(404, "unknown-tensor", f"run {run.id} has no posted input {name[:40]!r}")
+    data = array.tobytes()
+    headers = {"Content-Digest": uploads.content_digest(data)}
+    return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+@router.put("/{run}/tensors/{name}", status_code=204)
+async def put_tensor(run: KnownRun, name: str, request: Request, store: Store) -> None:
+    """One output: exactly the bytes that the case implies, with their SHA-256, once."""
+    spec = _wanted(run, name)
+    _must_be_sent(run)
+    store.heard(run)
+    if name in run.uploads or name in run.receiving:
+        raise Problem(409, "duplicate", f"{name} of run {run.id} has been sent before")
+    run.receiving.add(name)
+    try:
+        timeout_s = request.app.state.settings.upload_s
+        data = await uploads.receive(request, name, spec.bytes, timeout_s)
+    finally:
+        run.receiving.discard(name)
+    _must_be_sent(run)  # its deadline may have passed meanwhile
+    run.take(name, data)
+
+
+def _wanted(run: Run, name: str) -> OutputSpec:
+    spec = run.want.get(name)
+    if spec is None:
+        known = ", ".join(run.want)
+        raise Problem(404, "unknown-tensor", f"{run.case} has no tensor {name[:40]!r}, but {known}")
+    return spec
+
+
+@router.get("/{run}/tensors/{name}")
+async def get_tensor(run: KnownRun, name: str) -> Response:
+    """An output of a finished run as a ``.npy`` file."""
+    _wanted(run, name)
+    array = run.tensors.get(name)
+    if array is None:
+        if not run.finished:
+            raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
+        raise Problem(404, "no-tensor", f"run {run.id} keeps no {name}: not sent, or evicted")
+    data = await asyncio.to_thread(_npy, array)
+    headers = {"Content-Disposition": f'attachment; filename="{run.id}-{name}.npy"'}
+    return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+def _npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+@router.post("/{run}/progress", status_code=204)
+async def progress(run: SentRun, body: ProgressIn) -> None:
+    run.progress = body.model_dump()
+
+
+@router.post("/{run}/done")
+async def done(run: SentRun, body: DoneIn, store: Store) -> dict[str, Any]:
+    """The page is done with the run. Answers with the report, once the judge has it."""
+    store.done(run, body.to_done())
+    report: Report = await asyncio.wrap_future(run.future)
+    return report.to_dict()

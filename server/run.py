@@ -1,0 +1,127 @@
+"""One run: a case on its way from a request to a report."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from server.cases import Case
+from server.errors import ShapeError
+from server.outputs import OutputSpec
+from server.report import Report
+
+QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
+
+_DTYPES = {"f32": np.dtype("<f4"), "f16": np.dtype("<f2"), "u32": np.dtype("<u4")}
+_serial = itertools.count(secrets.randbits(15))
+
+
+@dataclass(eq=False)
+class Run:
+    """Changed by the loop's thread only; ``future`` may be awaited from any."""
+
+    case: Case
+    page: str | None  # the page that is to do it; None: any
+    kappa: float
+    deadline_s: float  # from being sent
+    want: dict[str, OutputSpec]
+    inputs: dict[str, np.ndarray] | None = None  # the caller's own, in canonical order
+    shaders: dict[str, str] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
+    poison: tuple[int, int] = field(default_factory=lambda: new_poison())
+    future: Future[Report] = field(default_factory=Future)
+    state: str = QUEUED
+    sent_to: str | None = None
+    sent_at: float = 0.0  # monotonic
+    heard: bool = False  # the page has said something about this run since it was sent
+    progress: dict[str, Any] | None = None
+    uploads: dict[str, np.ndarray] = field(default_factory=dict)  # flat, as they came
+    receiving: set[str] = field(default_factory=set)
+    tensors: dict[str, np.ndarray] = field(default_factory=dict)  # shaped, once there is a report
+    report: Report | None = None
+
+    def __post_init__(self) -> None:
+        # From now on nobody outside can cancel the future behind the store's back.
+        self.future.set_running_or_notify_cancel()
+
+    @property
+    def finished(self) -> bool:
+        return self.report is not None
+
+    @property
+    def overdue_s(self) -> float:
+        """Seconds since the deadline; negative before it, and for a run that is not sent."""
+        if self.state != SENT:
+            return -1.0
+        return time.monotonic() - self.sent_at - self.deadline_s
+
+    @property
+    def kept_bytes(self) -> int:
+        return sum(array.nbytes for array in self.tensors.values())
+
+    def job(self) -> dict[str, Any]:
+        """The SSE event ``job``."""
+        return {
+            "run": self.id,
+            "case": str(self.case),
+            "spec": self.case.to_job(),
+            "kernel": self.case.kernel,
+            "inputs": "seed" if self.inputs is None else "posted",
+            "want": [
+                {"name": s.name, "dtype": s.dtype, "shape": list(s.shape), "bytes": s.bytes}
+                for s in self.want.values()
+            ],
+            "poison": list(self.poison),
+            "deadline_ms": round(self.deadline_s * 1000),
+            "shaders": self.shaders,
+            "timing": False,
+        }
+
+    def take(self, name: str, data: bytearray) -> None:
+        """Keeps an uploaded tensor as a flat array of its type."""
+        self.uploads[name] = np.frombuffer(data, _DTYPES[self.want[name].dtype])
+
+    def settle(self, report: Report) -> None:
+        """The report is there: keep the outputs in their shapes, let go of the rest."""
+        self.tensors = {
+            name: array.reshape(self.want[name].shape)
+            for name, array in self.uploads.items()
+            if "." not in name
+        }
+        self.uploads, self.inputs, self.shaders = {}, None, {}
+        self.report, self.state = report, report.status
+        self.future.set_result(report)
+
+
+def new_poison() -> tuple[int, int]:
+    """Two words that are NaN as f32 and as two f16 halves, unlike those of 32767 other runs.
+
+    The sign tells the passes apart; six bits of the upper and nine of the lower half count runs.
+    """
+    serial = next(_serial)
+    word = 0x7FC0_7E00 | (serial >> 9 & 0x3F) << 16 | (serial & 0x1FF)
+    return word, word | 0x8000_8000
+
+
+def own_inputs(case: Case, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The caller's arrays as they travel: little-endian, C order, in the case's type.
+
+    Raises ShapeError when an array is missing, unknown, or has another shape than the case.
+    """
+    shapes = {name: shape for name, shape in case.shapes().items() if name != "attn"}
+    if inputs.keys() != shapes.keys():
+        raise ShapeError(f"{case} takes the arrays {sorted(shapes)}, not {sorted(inputs)}")
+    arrays = {}
+    for name, shape in shapes.items():
+        if inputs[name].shape != shape:
+            raise ShapeError(f"{name} has the shape {inputs[name].shape}, {case} needs {shape}")
+        arrays[name] = np.array(inputs[name], dtype=_DTYPES[case.dtype], order="C")
+    return arrays

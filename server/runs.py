@@ -1,0 +1,240 @@
+"""The run store: which run is where, who gets the next one, and what is kept of the finished ones.
+
+Everything changes on the loop's thread. ``submit`` and ``cancel`` may be called from any thread:
+they hop.
+
+::
+
+    queued ──a page is idle──▶ sent ──POST done──▶ judging ──▶ pass fail vacuous error skip
+       └── cancelled, page forgotten ┴── cancelled, deadline, page lost ──▶ error
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from server import report
+from server.cases import Case
+from server.errors import CaseError, PageError
+from server.judging import Judging
+from server.outputs import predicted_work, want
+from server.pages import Page, Pages
+from server.report import Done, Report
+from server.run import JUDGING, QUEUED, SENT, Run, own_inputs
+from server.settings import Settings
+
+log = logging.getLogger("server")
+
+
+class RunStore:
+    """Runs in memory, by id, oldest first."""
+
+    def __init__(self, settings: Settings, pages: Pages) -> None:
+        self._settings = settings
+        self._pages = pages
+        self._runs: dict[str, Run] = {}
+        self._queue: deque[Run] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._judging = Judging()
+        pages.on_change = self._page_changed
+
+    # From any thread
+
+    def submit(
+        self,
+        case: Case | str,
+        *,
+        kernel: str | None = None,
+        page: str | None = None,
+        kappa: float = 4.0,
+        timeout_s: float | None = None,
+        inputs: dict[str, np.ndarray] | None = None,
+        shaders: dict[str, str] | None = None,
+    ) -> Run:
+        """Queues a run; its ``future`` holds the Report in the end, whatever happens.
+
+        ``kernel`` replaces the case's, ``page`` names the page that must do it, ``timeout_s``
+        replaces the base of the deadline, ``inputs`` the seed's arrays and ``shaders`` files of
+        ``static/shaders/`` for this run alone. Raises CaseError (also for a case whose results
+        would be too large), ShapeError (``inputs``), PageError (the server is not running).
+        """
+        case = Case.parse(case) if isinstance(case, str) else case
+        if kernel is not None:
+            case = case.replace(kernel=kernel)
+        wanted = {spec.name: spec for spec in want(case)}
+        size_bytes = sum(spec.bytes for spec in wanted.values())
+        if size_bytes > self._settings.max_run_bytes:
+            raise CaseError(
+                f"{case} would return {size_bytes} bytes, this server takes at most "
+                f"{self._settings.max_run_bytes}; use smaller sizes, or raise FA2_MAX_RUN_BYTES"
+            )
+        base_s = self._settings.base_deadline_s if timeout_s is None else timeout_s
+        run = Run(
+            case=case,
+            page=page,
+            kappa=kappa,
+            deadline_s=base_s + predicted_work(case) / self._settings.flops_per_s,
+            want=wanted,
+            inputs=None if inputs is None else own_inputs(case, inputs),
+            shaders=dict(shaders or {}),
+        )
+        self._on_loop(lambda: self._accept(run))
+        return run
+
+    def cancel(self, run_id: str) -> None:
+        """Ends a queued or sent run as an error; later, or for an unknown id, does nothing."""
+
+        def cancel() -> None:
+            run = self._runs.get(run_id)
+            if run is not None and run.state in (QUEUED, SENT):
+                self.fail(run, "page", "cancelled before it was done")
+
+        self._on_loop(cancel)
+
+    def _on_loop(self, action: Callable[[], None]) -> None:
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            raise PageError("the server is not running; start it before submitting runs")
+        try:
+            here = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            here = False
+        if here:
+            action()
+        else:
+            loop.call_soon_threadsafe(action)
+
+    # On the loop
+
+    def start(self) -> None:
+        """Runs can be submitted from now on."""
+        self._loop = asyncio.get_running_loop()
+
+    def stop(self) -> None:
+        """Ends every unfinished run as an error, so that nobody waits for a future for ever."""
+        self._judging.stop()
+        self._queue.clear()  # or the failing of one run would send the next
+        for run in self.unfinished():
+            self.fail(run, "page", "the server was stopped")
+        self._loop = None
+
+    def get(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id)
+
+    def all(self) -> list[Run]:
+        return list(self._runs.values())
+
+    def unfinished(self) -> list[Run]:
+        return [run for run in self._runs.values() if not run.finished]
+
+    def done(self, run: Run, done: Done) -> None:
+        """The page has finished a run that was sent to it; the judge takes over."""
+        run.state = JUDGING
+        page = self._release(run)
+        if page is not None:
+            page.judging += 1
+        self._judging.start(run, done, self._judged)
+        self._dispatch()
+
+    def heard(self, run: Run) -> None:
+        """The page that does ``run`` has given a sign of life."""
+        run.heard = True
+        page = self._pages.get(run.sent_to)
+        if page is not None:
+            page.suspect = False
+
+    def fail(self, run: Run, kind: str, message: str) -> None:
+        """Ends a queued or sent run as an error."""
+        if run.state == SENT:
+            self._pages.send(run.sent_to, "cancel", {"run": run.id})
+        self._finish(run, report.failed_to_run(run.case, kind, message))
+
+    def _accept(self, run: Run) -> None:
+        self._runs[run.id] = run
+        self._queue.append(run)
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        """Gives queued runs, oldest first, to idle pages."""
+        waiting: deque[Run] = deque()
+        while self._queue:
+            run = self._queue.popleft()
+            if run.finished:
+                continue
+            page = self._pages.get(run.page) if run.page else self._pages.next_idle()
+            if page is not None and page.idle:
+                self._send(run, page)
+            else:
+                waiting.append(run)
+        self._queue = waiting
+
+    def _send(self, run: Run, page: Page) -> None:
+        run.state, run.sent_to, run.sent_at = SENT, page.id, time.monotonic()
+        page.run = run
+        self._pages.send(page.id, "job", run.job())
+
+    def _page_changed(self, page: Page) -> None:
+        if page.stream is not None and page.run is not None and not page.run.heard:
+            # The job may have gone into a connection that was already dead. A page that has it
+            # nevertheless knows its id.
+            self._pages.send(page.id, "job", page.run.job())
+        self._dispatch()
+
+    def _judged(self, run: Run, result: Report) -> None:
+        page = self._pages.get(run.sent_to)
+        if page is not None:
+            page.judging = max(0, page.judging - 1)
+            if page.run is not None:
+                # The page may have waited for this verdict before it began the next run.
+                page.run.sent_at = time.monotonic()
+        self._finish(run, result)
+
+    def _finish(self, run: Run, result: Report) -> None:
+        if run.finished:
+            return
+        self._release(run)
+        run.settle(result)
+        self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
+        self._evict(keep=run)
+        self._dispatch()
+
+    def _release(self, run: Run) -> Page | None:
+        """The page that was given ``run`` is free for the next one."""
+        page = self._pages.get(run.sent_to)
+        if page is not None and page.run is run:
+            page.run = None
+        return page
+
+    def _evict(self, keep: Run) -> None:
+        """Drops the oldest finished runs beyond the cap, and the tensors of more of them."""
+        finished = [run for run in self._runs.values() if run.finished and run is not keep]
+        for run in finished[: max(0, len(self._runs) - self._settings.max_runs)]:
+            del self._runs[run.id]
+        kept = sum(run.kept_bytes for run in self._runs.values())
+        for run in finished:
+            if kept <= self._settings.max_kept_bytes:
+                break
+            if run.id in self._runs:
+                kept -= run.kept_bytes
+                run.tensors = {}
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What ``GET /api/runs`` says about a run, and ``GET /api/runs/{id}`` until it is finished."""
+    return {
+        "run": run.id,
+        "case": str(run.case),
+        "kernel": run.case.kernel,
+        "state": run.state,
+        "page": run.sent_to or run.page,
+        "created": run.created.isoformat(timespec="milliseconds"),
+        "progress": run.progress,
+        "message": run.report.message if run.report else None,
+    }

@@ -1,0 +1,142 @@
+"""What travels as JSON, in and out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from server.report import Done
+
+Short = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=20_000)]
+Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # "" when there was nothing to hash
+Number = int | float
+Nanoseconds = Annotated[Number, Field(ge=0, lt=2**63)]
+Kind = Literal["compile", "device-lost", "timeout", "unsupported", "no-adapter", "page"]
+
+
+class _Request(BaseModel):
+    """Strict: a number is not taken for a string, nor a string for a number."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _FromPage(BaseModel):
+    """From our own page, which may know more than this server does."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class RunRequest(_Request):
+    """``POST /api/runs``: one case or one suite."""
+
+    case: Annotated[str, Field(max_length=1000)] | None = None
+    suite: Short | None = None
+    kernel: Short | None = None
+    page: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
+    seed: Annotated[str, Field(pattern=r"^(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})$")] | None = Field(
+        default=None, description="decimal or 0x…, below 2⁶⁴; a string, since JSON numbers round"
+    )
+    kappa: Annotated[float, Field(gt=0, le=1e6)] = 4.0
+
+
+class ProgressIn(_FromPage):
+    phase: Literal["inputs", "compile", "run", "readback", "upload"]
+    done: Annotated[Number, Field(ge=0)] = 0
+    total: Annotated[Number, Field(ge=0)] = 0
+
+
+class Adapter(_FromPage):
+    vendor: Short = ""
+    architecture: Short = ""
+    device: Short = ""
+    description: Annotated[str, Field(max_length=1000)] = ""
+    fallback: bool = False
+    features: list[Short] = Field(default=[], max_length=200)
+    limits: dict[Short, Number] = Field(default={}, max_length=200)
+
+
+class EnvironmentIn(_FromPage):
+    """How far the page came on the way to a device."""
+
+    ok: bool
+    step: Literal["secure-context", "navigator.gpu", "adapter", "device"] | None = None
+    message: Text | None = None
+    adapter: Adapter | None = None
+    engine: Short = ""
+
+
+class ErrorIn(_FromPage):
+    kind: Kind
+    message: Text = ""
+    file: Short | None = None
+    line: Annotated[int, Field(ge=0)] | None = None
+    column: Annotated[int, Field(ge=0)] | None = None
+
+
+class DoneIn(_FromPage):
+    """``POST /api/runs/{run}/done``."""
+
+    status: Literal["ok", "skip", "error"]
+    kernel: Short | None = None
+    tile: dict[Short, int] | None = Field(default=None, max_length=16)
+    input_sha256: Sha256 | None = None
+    shader_sha256: Sha256 | None = None
+    dispatches: Annotated[int, Field(ge=0)] = 0
+    elapsed_ns: Nanoseconds | None = None
+    gpu_ns: Nanoseconds | None = None
+    adapter: Adapter | None = None
+    engine: Short | None = None
+    warnings: list[Text] = Field(default=[], max_length=100)
+    error: ErrorIn | None = None
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if self.status != "ok" and self.error is None:
+            raise ValueError(f"status {self.status!r} needs an error with a kind and a message")
+        return self
+
+    def to_done(self) -> Done:
+        """The judge's own type, which knows nothing of JSON."""
+        return Done(**self.model_dump())
+
+
+class CasesOut(BaseModel):
+    suites: dict[str, list[str]]
+
+
+class RunsCreated(BaseModel):
+    runs: list[str]
+    cases: list[str]
+
+
+class PageOut(BaseModel):
+    page: str
+    label: str
+    connected: bool
+    idle: bool
+    run: str | None
+    environment: dict[str, Any] | None
+
+
+class RunOut(BaseModel):
+    """A run on its way; ``state`` is queued, sent or judging, then the status of its report."""
+
+    run: str
+    case: str
+    kernel: str
+    state: str
+    page: str | None
+    created: str
+    progress: dict[str, Any] | None
+    message: str | None
+
+
+class ProblemOut(BaseModel):
+    """RFC 9457, ``application/problem+json``."""
+
+    type: str
+    title: str
+    status: int
+    detail: str

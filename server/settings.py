@@ -1,0 +1,98 @@
+"""What the server can be told, by argument or by environment (``FA2_PORT=9000``).
+
+Listening on anything but loopback is a decision, so it is two settings: a host and
+``allow_remote``. With it comes a token, made here when none is given.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import secrets
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from server.paths import STATIC
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{32,256}")
+
+
+class Settings(BaseSettings):
+    """All settings; times in seconds, sizes in bytes.
+
+    Raises ``pydantic.ValidationError`` (a ``ValueError``) for a host that is not loopback without
+    ``allow_remote``, and for a token that could be guessed.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="FA2_", extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    allow_remote: bool = False
+    allowed_hosts: tuple[str, ...] = ()  # more names that the Host header may carry
+    token: SecretStr | None = None  # demanded on every route when set
+    static_dir: Path = STATIC
+
+    max_runs: int = Field(default=1024, ge=1)  # kept; the oldest finished one goes first
+    max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused
+    max_run_bytes: int = Field(default=2 << 30, ge=1)  # what one run may upload
+    max_kept_bytes: int = Field(default=1 << 30, ge=0)  # tensors of finished runs
+    max_pages: int = Field(default=64, ge=1)
+
+    base_deadline_s: float = Field(default=20.0, gt=0)  # for any run; the work is added to it
+    flops_per_s: float = Field(default=1e9, gt=0)  # a software adapter on two cores
+    deadline_grace_s: float = Field(default=5.0, ge=0)  # the page may report its own timeout first
+    upload_s: float = Field(default=120.0, gt=0)  # for the body of one request
+    page_lost_s: float = Field(default=5.0, gt=0)  # without a stream: its sent run is lost
+    page_forget_s: float = Field(default=60.0, gt=0)  # without a stream: its queued runs are too
+    ping_s: float = Field(default=3.0, gt=0, le=5)
+    reap_s: float = Field(default=0.25, gt=0)  # how often deadlines are looked at
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return is_loopback(self.host)
+
+    @field_validator("host")
+    @classmethod
+    def _bare_host(cls, value: str) -> str:
+        return value.strip().removeprefix("[").removesuffix("]")
+
+    @field_validator("token")
+    @classmethod
+    def _strong_token(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not _TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "a token needs 32 to 256 characters of A-Z a-z 0-9 - _; "
+                "leave it out and the server makes one"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _remote_is_a_decision(self) -> Self:
+        if self.loopback:
+            return self
+        if not self.allow_remote:
+            raise ValueError(
+                f"host {self.host!r} can be reached from other machines; "
+                "pass --allow-remote (FA2_ALLOW_REMOTE=1) to mean it, or use 127.0.0.1"
+            )
+        if self.token is None:
+            # The model is frozen for everyone else; a validator may still complete it.
+            object.__setattr__(self, "token", SecretStr(secrets.token_urlsafe(32)))
+        return self
+
+
+def is_loopback(host: str) -> bool:
+    """True for ``localhost`` and for addresses of the loopback networks, nothing else."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,119 @@
+"""A real server on a real port for each set of settings, and pages without a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fake_page import FakePage
+
+from server.app import create_app
+from server.pages import Pages
+from server.runs import RunStore
+from server.serving import make_server
+from server.settings import Settings
+
+CASE = "forward:T=8,H=2,D=4"
+
+
+class Live:
+    """A running server. ``client`` speaks to it the way curl does: no Origin, no Sec-Fetch-Site."""
+
+    def __init__(self, **overrides: Any) -> None:
+        self.settings = Settings(**{"port": 0, "reap_s": 0.02, **overrides})
+        self.app = create_app(self.settings)
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.server = make_server(self.app)
+        self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
+        self.client = httpx.Client(base_url=self.url, timeout=10)
+        self.pages_made: list[FakePage] = []
+
+    @property
+    def store(self) -> RunStore:
+        store: RunStore = self.app.state.store
+        return store
+
+    @property
+    def pages(self) -> Pages:
+        pages: Pages = self.app.state.pages
+        return pages
+
+    def page(self, page_id: str | None = None, **options: Any) -> FakePage:
+        """A connected page; closed with the server at the latest."""
+        page = FakePage(self.url, page_id, **options)
+        self.pages_made.append(page)
+        assert self.pages.wait_for(page.id, 5)
+        return page
+
+    def raw(self, data: bytes) -> bytes:
+        """What the server says to bytes that no client library would send."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(data)
+            # Half-closed, so that a request without an end gets an end.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_WR)
+            answer = b""
+            with contextlib.suppress(ConnectionResetError):
+                while chunk := connection.recv(65536):
+                    answer += chunk
+        return answer
+
+    def submit(self, case: str = CASE, **body: Any) -> str:
+        """The id of a new run, asked for over HTTP."""
+        response = self.client.post("/api/runs", json={"case": case, **body})
+        assert response.status_code == 201, response.text
+        (run,) = response.json()["runs"]
+        return str(run)
+
+    def __enter__(self) -> Live:
+        self.thread.start()
+        for _ in range(500):
+            with contextlib.suppress(httpx.TransportError):
+                self.client.get("/favicon.ico")
+                return self
+        raise AssertionError("the server did not start")
+
+    def __exit__(self, *_: object) -> None:
+        for page in self.pages_made:
+            page.close()
+        self.client.close()
+        self.server.should_exit = True
+        self.thread.join(5)
+        self.socket.close()
+        assert not self.thread.is_alive(), "the server did not stop"
+
+
+Serve = Callable[..., Live]
+
+
+@pytest.fixture(scope="session")
+def live() -> Iterator[Live]:
+    """The server with default settings that most tests share."""
+    with Live() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _pages_do_not_outlive_a_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Or the shared server would give the next test's run to them."""
+    yield
+    if "live" in request.fixturenames:
+        server: Live = request.getfixturevalue("live")
+        while server.pages_made:
+            page = server.pages_made.pop()
+            page.close()
+            page.gone(server.pages)
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """``serve(max_runs=2)`` starts one more server with other settings."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **overrides: stack.enter_context(Live(**overrides))
