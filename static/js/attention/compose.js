@@ -1,0 +1,144 @@
+// @ts-check
+/**
+ * Puts a shader together: `enable …;` before the first line, the kernel file, the files that it
+ * and they `@use`, and the constants last. WGSL does not care about the order at module scope, so
+ * the kernel keeps its own line numbers and the rest can be mapped back to its file.
+ */
+import { ComposeError } from "./errors.js";
+import { paramsMismatch } from "./params.js";
+
+/**
+ * @typedef {import("./errors.js").Place} Place
+ * @typedef {number | boolean} Constant a u32 or a bool
+ * @typedef {object} Composed
+ * @property {string} text the whole shader
+ * @property {(line: number, column: number) => Place} locate from a place in `text` to one on disk
+ */
+
+/** Stands for the file of the constant lines, which exist nowhere on disk. */
+export const CONSTANTS_FILE = "(constants)";
+
+/**
+ * @param {string} file path of the kernel under the shader folder
+ * @param {Readonly<Record<string, Constant>>} constants
+ * @param {Readonly<Record<string, string>>} sources text of the kernel and of every used file
+ * @param {{enable?: readonly string[]}} [options] WGSL extensions to enable
+ * @returns {Composed}
+ * @throws {ComposeError} a `@use` that names no file or comes twice, a constant that the text never
+ *   mentions or declares itself, a `struct Params` that differs from params.js
+ */
+export function compose(file, constants, sources, { enable = [] } = {}) {
+  const files = usedFiles(file, sources);
+  const prefix = enable.map((name) => `enable ${name}; `).join("");
+  const parts = files.map((name) => ({ name, lines: sources[name].split("\n") }));
+  const declarations = Object.entries(constants).map(([name, value]) =>
+    typeof value === "boolean"
+      ? `const ${name}: bool = ${value};`
+      : `const ${name}: u32 = ${value}u;`,
+  );
+  parts.push({ name: CONSTANTS_FILE, lines: declarations });
+  const body = parts.flatMap((part) => part.lines).join("\n");
+
+  /** @param {number} line @param {number} column @returns {Place} */
+  const locate = (line, column) => {
+    let first = 1;
+    for (const part of parts) {
+      const own = line - first;
+      if (own >= 0 && own < part.lines.length) {
+        const shift = line === 1 ? prefix.length : 0; // the enables stand before line 1
+        const at = { line: own + 1, column: Math.max(column - shift, Math.min(column, 1)) };
+        return { file: part.name, ...at, source: part.lines[own].replace(/\r$/, "") };
+      }
+      first += part.lines.length;
+    }
+    return { file, line: 0, column: 0 };
+  };
+  /** @param {string} message @param {number} index @returns {never} */
+  const refuse = (message, index) => {
+    const before = body.slice(0, index).split("\n");
+    throw new ComposeError(message, locate(before.length, before[before.length - 1].length + 1));
+  };
+
+  const code = withoutComments(body);
+  const own = code.slice(0, body.length - declarations.join("\n").length);
+  for (const name of Object.keys(constants)) {
+    const twice = new RegExp(`\\b(?:const|override|alias)\\s+${name}\\b`).exec(own);
+    if (twice)
+      refuse(`constant ${name} is declared here and given from outside; drop one`, twice.index);
+    if (!new RegExp(`\\b${name}\\b`).test(own)) {
+      throw new ComposeError(
+        `constant ${name} is given, but no line of ${files.join(", ")} mentions it`,
+        { file, line: 0, column: 0 },
+      );
+    }
+  }
+  const mismatch = paramsMismatch(own);
+  if (mismatch) refuse(mismatch.message, mismatch.index);
+  return { text: prefix + body, locate };
+}
+
+/**
+ * The files that a text asks for, in order of appearance.
+ * @param {string} text
+ * @returns {{path: string, line: number, column: number, source: string}[]}
+ */
+export function usesOf(text) {
+  return text.split("\n").flatMap((source, n) => {
+    const use = /^\s*\/\/\s*@use\b[ \t]*(.*?)\s*$/.exec(source);
+    if (use === null) return [];
+    return [{ path: use[1], line: n + 1, column: source.indexOf("@use") + 1, source }];
+  });
+}
+
+/** @param {string} path */
+export const isShaderPath = (path) => /^(?:[a-z0-9_-]+\/)*[a-z0-9_-]+\.wgsl$/.test(path);
+
+/**
+ * The kernel file and everything it uses, each once, in the order of a breadth-first walk.
+ * @param {string} file
+ * @param {Readonly<Record<string, string>>} sources
+ */
+function usedFiles(file, sources) {
+  if (!Object.hasOwn(sources, file)) {
+    throw new ComposeError("no such shader file", { file, line: 0, column: 0 });
+  }
+  const files = [file];
+  for (const user of files) {
+    const seen = new Set();
+    for (const { path, line, column, source } of usesOf(sources[user])) {
+      const place = { file: user, line, column, source };
+      if (!isShaderPath(path) || !Object.hasOwn(sources, path)) {
+        throw new ComposeError(`@use "${path}": no such file in the shader folder`, place);
+      }
+      if (seen.has(path)) throw new ComposeError(`@use ${path} comes twice in this file`, place);
+      seen.add(path);
+      if (!files.includes(path)) files.push(path);
+    }
+  }
+  return files;
+}
+
+/**
+ * Blanks comments out, character by character, so that positions stay. Block comments nest.
+ * @param {string} text
+ */
+export function withoutComments(text) {
+  let out = "";
+  let depth = 0;
+  for (let n = 0; n < text.length; n++) {
+    const two = text.slice(n, n + 2);
+    if (depth === 0 && two === "//") {
+      const end = text.indexOf("\n", n);
+      const stop = end < 0 ? text.length : end;
+      out += " ".repeat(stop - n);
+      n = stop - 1;
+    } else if (two === "/*" || (two === "*/" && depth > 0)) {
+      depth += two === "/*" ? 1 : -1;
+      out += "  ";
+      n++;
+    } else {
+      out += depth === 0 || text[n] === "\n" ? text[n] : " ";
+    }
+  }
+  return out;
+}

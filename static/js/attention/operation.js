@@ -1,0 +1,131 @@
+// @ts-check
+/** A compiled plan: binds the caller's buffers and records dispatches into the caller's encoder. */
+import { SpecError } from "./errors.js";
+import { PARAMS_BYTES, packParams } from "./params.js";
+import { cutPlan } from "./steps.js";
+
+/**
+ * @typedef {import("./types.js").Plan} Plan
+ * @typedef {import("./types.js").Buffers} Buffers
+ * @typedef {import("./types.js").Operation} Operation
+ * @typedef {import("./pipelines.js").Compiled} Compiled
+ * @typedef {import("./steps.js").Slice} Slice
+ */
+
+// Values of GPUBufferUsage; the global does not exist where this module is only read.
+const UNIFORM_COPY_DST = 0x40 | 0x8;
+
+/** Operations in a step unless the caller says otherwise: about a second on a software adapter. */
+const DEFAULT_WORK = 2e9;
+
+/**
+ * @param {GPUDevice} device
+ * @param {Plan} plan
+ * @param {readonly Compiled[]} compiled one for each pass
+ * @param {(operation: Operation) => void} onDestroy
+ * @returns {Operation}
+ */
+export function createOperation(device, plan, compiled, onDestroy) {
+  /** @type {GPUBuffer[]} */
+  const uniforms = [];
+  const stride = Math.max(device.limits.minUniformBufferOffsetAlignment, PARAMS_BYTES);
+
+  /** One Params for each slice, `stride` bytes apart. @param {readonly Slice[]} slices */
+  const uniformOf = (slices) => {
+    const bytes = new ArrayBuffer(stride * slices.length);
+    slices.forEach(({ first, end, grid }, n) => {
+      const own = { first_workgroup: first, end_workgroup: end, grid_width: grid[0] };
+      packParams({ ...plan.params, ...own }, new DataView(bytes), n * stride);
+    });
+    const uniform = device.createBuffer({
+      label: `${plan.kernel} params`,
+      size: bytes.byteLength,
+      usage: UNIFORM_COPY_DST,
+    });
+    device.queue.writeBuffer(uniform, 0, bytes);
+    uniforms.push(uniform);
+    return uniform;
+  };
+
+  /**
+   * @param {GPUCommandEncoder} encoder
+   * @param {Buffers} buffers
+   * @param {GPUBuffer} uniform
+   * @param {readonly Slice[]} slices
+   * @param {number} at index of the first of them in the uniform
+   */
+  const record = (encoder, buffers, uniform, slices, at) => {
+    const bound = resolveBuffers(plan, buffers);
+    const pass = encoder.beginComputePass({ label: plan.kernel });
+    slices.forEach((slice, n) => {
+      const { pipeline, layout } = compiled[slice.pass];
+      const entries = plan.passes[slice.pass].bindings.map(({ name }, b) => ({
+        binding: b + 1,
+        resource: bound[name],
+      }));
+      const params = { binding: 0, resource: { buffer: uniform, size: PARAMS_BYTES } };
+      const group = device.createBindGroup({ layout, entries: [params, ...entries] });
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group, [(at + n) * stride]);
+      pass.dispatchWorkgroups(...slice.grid);
+    });
+    pass.end();
+  };
+
+  const dimension = device.limits.maxComputeWorkgroupsPerDimension;
+  const whole = cutPlan(plan, dimension, Number.POSITIVE_INFINITY);
+  const wholeUniform = uniformOf(whole);
+
+  /** @type {Operation} */
+  const operation = {
+    plan,
+    kernel: plan.kernel,
+    tile: plan.tile,
+    dispatches: plan.dispatches,
+    shaderSha256: compiled[0].sha256,
+    encode: (encoder, buffers) => record(encoder, buffers, wholeUniform, whole, 0),
+    steps: (maxWork = DEFAULT_WORK) => {
+      const slices = cutPlan(plan, dimension, maxWork);
+      const uniform = uniformOf(slices);
+      return slices.map((slice, n) => ({
+        work: slice.work,
+        encode: (encoder, buffers) => record(encoder, buffers, uniform, [slice], n),
+      }));
+    },
+    destroy: () => {
+      for (const uniform of uniforms.splice(0)) uniform.destroy();
+      onDestroy(operation);
+    },
+  };
+  return operation;
+}
+
+/**
+ * The caller's buffers by binding, checked against the plan.
+ * @param {Plan} plan
+ * @param {Buffers} buffers
+ * @returns {Record<string, GPUBufferBinding>}
+ * @throws {SpecError} one is missing or too small
+ */
+function resolveBuffers(plan, buffers) {
+  const names = new Set(plan.passes.flatMap((pass) => pass.bindings.map(({ name }) => name)));
+  /** @type {Record<string, GPUBufferBinding>} */
+  const bound = {};
+  for (const name of names) {
+    const shared = "qkv" in plan.buffers && ["q", "k", "v"].includes(name);
+    const given = buffers[name] ?? (shared ? buffers.qkv : undefined);
+    if (given === undefined) {
+      throw new SpecError(
+        `buffer ${name} is missing: this operation binds ${[...names].join(", ")}`,
+      );
+    }
+    const binding = "buffer" in given ? given : { buffer: given };
+    const size = binding.size ?? binding.buffer.size - (binding.offset ?? 0);
+    const needed = plan.buffers[shared ? "qkv" : name];
+    if (size < needed) {
+      throw new SpecError(`buffer ${name} has ${size} bytes bound, this operation needs ${needed}`);
+    }
+    bound[name] = binding;
+  }
+  return bound;
+}

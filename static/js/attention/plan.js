@@ -1,0 +1,241 @@
+// @ts-check
+/**
+ * From a request to a decision: which kernel, which tile, how many workgroups, how many bytes.
+ * Pure; nothing is compiled or allocated, and what a device cannot hold is refused here, with the
+ * number needed and the number offered. (compose.js goes from the decision to the text.)
+ */
+import { Unsupported } from "./errors.js";
+import { PARAMS_BYTES } from "./params.js";
+import { chooseKernel, kernelNamed, refusal } from "./registry.js";
+import { evaluateSize } from "./size-expression.js";
+import { completeSpec } from "./spec.js";
+
+/**
+ * @typedef {import("./types.js").Spec} Spec
+ * @typedef {import("./types.js").Limits} Limits
+ * @typedef {import("./types.js").Plan} Plan
+ * @typedef {import("./types.js").Pass} Pass
+ * @typedef {import("./types.js").PlanOptions} PlanOptions
+ * @typedef {import("./spec.js").FullSpec} FullSpec
+ * @typedef {import("./registry.js").KernelRow} KernelRow
+ */
+
+/** What WebGPU guarantees everywhere; a device made without requiredLimits has these. */
+export const DEFAULT_LIMITS = Object.freeze({
+  maxComputeWorkgroupStorageSize: 16384,
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxComputeWorkgroupSizeX: 256,
+  maxComputeWorkgroupsPerDimension: 65535,
+  maxStorageBuffersPerShaderStage: 8,
+  maxStorageBufferBindingSize: 134217728,
+  maxBufferSize: 268435456,
+});
+
+/**
+ * Decides what runs.
+ * @param {Spec} request
+ * @param {Limits} limits of the device
+ * @param {PlanOptions} [options]
+ * @returns {Plan}
+ * @throws {import("./errors.js").SpecError} the request contradicts itself
+ * @throws {Unsupported} no kernel takes it, or the device's limits do not hold it
+ */
+export function buildPlan(request, limits, { kernel: wanted = "auto" } = {}) {
+  const spec = completeSpec(request);
+  const kernel = chooseKernel(spec, wanted);
+  const rows = spec.attn ? [kernel, attnPassOf(kernel, spec)] : [kernel];
+  const buffers = bufferBytes(spec);
+  checkBuffers(buffers, limits);
+  const passes = rows.map((row) => buildPass(row, spec, limits));
+  const { BR, BC } = passes[0].constants;
+  const ownBytes = passes.length * PARAMS_BYTES;
+  return Object.freeze({
+    kernel: kernel.name,
+    family: kernel.family,
+    tile: { Br: Number(BR), Bc: Number(BC) },
+    passes,
+    dispatches: passes.length,
+    buffers,
+    ownBytes,
+    sizeBytes: Object.values(buffers).reduce((sum, bytes) => sum + bytes, ownBytes),
+    params: sharedParams(spec),
+  });
+}
+
+/** @param {KernelRow} kernel @param {FullSpec} spec */
+function attnPassOf(kernel, spec) {
+  if (kernel.attnPass === undefined) {
+    throw new Unsupported(
+      `attn=1: kernel ${kernel.name} returns no attention matrix; leave attn out`,
+    );
+  }
+  const row = kernelNamed(kernel.attnPass);
+  const why = refusal(row, { ...spec, op: row.op });
+  if (why !== null) throw new Unsupported(why);
+  return row;
+}
+
+/** @param {KernelRow} row @param {FullSpec} spec @param {Limits} limits @returns {Pass} */
+function buildPass(row, spec, limits) {
+  const { constants, workgroupBytes, invocations } = chooseTile(row, spec, limits);
+  const bindings = Object.entries(row.bindings).map(([name, access]) => ({
+    name: /** @type {import("./types.js").TensorName} */ (name),
+    access: /** @type {"read" | "write"} */ (access),
+  }));
+  if (bindings.length > limits.maxStorageBuffersPerShaderStage) {
+    throw new Unsupported(
+      `kernel ${row.name} binds ${bindings.length} storage buffers, this device allows ` +
+        `${limits.maxStorageBuffersPerShaderStage} (maxStorageBuffersPerShaderStage)`,
+    );
+  }
+  const { B, H, Tq, Tk } = spec;
+  const workgroups = evaluateSize(row.workgroups, { ...constants, B, H, Tq, Tk });
+  const dimension = limits.maxComputeWorkgroupsPerDimension;
+  if (workgroups > Math.min(dimension ** 2, 2 ** 31)) {
+    throw new Unsupported(
+      `kernel ${row.name} needs ${workgroups} workgroups, a folded grid holds ${dimension}² here; ` +
+        "split the batch",
+    );
+  }
+  return {
+    kernel: row.name,
+    file: row.file,
+    constants: { ...constants, CAUSAL: spec.causal },
+    bindings,
+    invocations,
+    workgroupBytes,
+    workgroups,
+    work: workOf(row, spec),
+  };
+}
+
+/**
+ * The first tile row that fits the head size and the device.
+ * @param {KernelRow} row @param {FullSpec} spec @param {Limits} limits
+ */
+function chooseTile(row, spec, limits) {
+  let why = "";
+  for (const tile of row.tiles) {
+    if (spec.D > tile.maxD) continue;
+    /** @type {Record<string, number>} */
+    const constants = { HEAD_DIM: spec.D };
+    for (const [name, value] of Object.entries(tile)) {
+      if (/^[A-Z]/.test(name)) constants[name] = value;
+    }
+    for (const [name, size] of Object.entries(row.derived)) {
+      constants[name] = evaluateSize(size, constants);
+    }
+    /** @type {Record<string, number>} */
+    const workgroupBytes = {};
+    for (const [name, size] of Object.entries(row.workgroupMemory)) {
+      workgroupBytes[name] = evaluateSize(size, constants);
+    }
+    const bytes = Object.values(workgroupBytes).reduce((sum, n) => sum + n, 0);
+    const invocations = evaluateSize(row.invocations, constants);
+    const most = Math.min(
+      limits.maxComputeInvocationsPerWorkgroup,
+      limits.maxComputeWorkgroupSizeX,
+    );
+    if (bytes <= limits.maxComputeWorkgroupStorageSize && invocations <= most) {
+      return { constants, workgroupBytes, invocations };
+    }
+    why =
+      `kernel ${row.name} with HEAD_DIM=${spec.D} needs ${bytes} bytes of workgroup memory and ` +
+      `${invocations} invocations, this device offers ${limits.maxComputeWorkgroupStorageSize} and ` +
+      `${most}; use kernel=baseline or a smaller head size`;
+  }
+  throw new Unsupported(why || `D=${spec.D}: kernel ${row.name} has no tile for this head size`);
+}
+
+/**
+ * Bytes that each binding needs, from its first byte to its last element.
+ * @param {FullSpec} spec
+ * @returns {Record<string, number>}
+ */
+export function bufferBytes(spec) {
+  const { B, H, Hkv, Tq, Tk, D, strides } = spec;
+  /** @param {import("./spec.js").Strided} tensor @param {number} T @param {number} heads */
+  const span = (tensor, T, heads) => {
+    const { offset, batch, row, head } = strides[tensor];
+    return 4 * (offset + (B - 1) * batch + (T - 1) * row + (heads - 1) * head + D);
+  };
+  const q = span("q", Tq, H);
+  const k = span("k", Tk, Hkv);
+  const v = span("v", Tk, Hkv);
+  const lse = 4 * B * H * Tq;
+  /** @type {Record<string, number>} */
+  const bytes = spec.packed ? { qkv: Math.max(q, k, v) } : { q, k, v };
+  bytes.o = span("o", Tq, H);
+  bytes.lse = lse;
+  if (spec.attn) bytes.attn = lse * Tk;
+  return bytes;
+}
+
+/** @param {Record<string, number>} buffers @param {Limits} limits */
+function checkBuffers(buffers, limits) {
+  for (const [name, bytes] of Object.entries(buffers)) {
+    // Indices are u32 elements in the shaders, hence the last bound.
+    for (const [limit, most] of /** @type {const} */ ([
+      ["maxStorageBufferBindingSize", limits.maxStorageBufferBindingSize],
+      ["maxBufferSize", limits.maxBufferSize],
+      ["32-bit element indices", 2 ** 34],
+    ])) {
+      if (bytes > most) {
+        const way =
+          name === "attn" ? "leave attn out" : "request a larger limit or split the batch";
+        throw new Unsupported(
+          `${name} needs a buffer of ${bytes} bytes, this device offers ${most} (${limit}); ${way}`,
+        );
+      }
+    }
+  }
+}
+
+/** Query-key pairs that are visible. @param {FullSpec} spec */
+export function visiblePairs({ B, H, Tq, Tk, causal, align }) {
+  if (!causal) return B * H * Tq * Tk;
+  const offset = align === "br" ? Tk - Tq : 0;
+  // Row i sees clamp(i + offset + 1, 0, Tk) keys: none, then one more a row, then all.
+  const first = Math.min(Math.max(0, -offset), Tq);
+  const full = Math.min(Math.max(first, Tk - offset), Tq);
+  const growing = ((full - first) * (first + full - 1)) / 2 + (full - first) * (offset + 1);
+  return B * H * (growing + (Tq - full) * Tk);
+}
+
+/** @param {KernelRow} row @param {FullSpec} spec */
+function workOf(row, spec) {
+  if (row.op === "attn") return 2 * spec.D * spec.B * spec.H * spec.Tq * spec.Tk;
+  return 4 * spec.D * visiblePairs(spec);
+}
+
+/** Members of Params that all passes share. @param {FullSpec} spec */
+function sharedParams({ B, H, Hkv, Tq, Tk, align, scale, strides }) {
+  /** @type {Record<string, number>} */
+  const params = { B, H, Tq, Tk, group: H / Hkv, scale };
+  params.causal_offset = align === "br" ? Tk - Tq : 0;
+  for (const [tensor, { offset, batch, row, head }] of Object.entries(strides)) {
+    params[`${tensor}_offset`] = offset;
+    params[`${tensor}_batch`] = batch;
+    params[`${tensor}_row`] = row;
+    params[`${tensor}_head`] = head;
+  }
+  return params;
+}
+
+/**
+ * The limits to request from an adapter so that a plan for `spec` fits: those above the defaults,
+ * never more than the adapter has. Pass the result as `requiredLimits`.
+ * @param {Spec} spec
+ * @param {Limits} adapterLimits
+ * @param {{extraBytes?: number}} [options] what the caller adds to each buffer, guards for example
+ * @returns {Record<string, number>} possibly empty
+ */
+export function requiredLimits(spec, adapterLimits, { extraBytes = 0 } = {}) {
+  const largest = Math.max(...Object.values(bufferBytes(completeSpec(spec)))) + extraBytes;
+  /** @type {Record<string, number>} */
+  const wanted = {};
+  for (const name of /** @type {const} */ (["maxStorageBufferBindingSize", "maxBufferSize"])) {
+    if (largest > DEFAULT_LIMITS[name]) wanted[name] = Math.min(largest, adapterLimits[name]);
+  }
+  return wanted;
+}

@@ -1,0 +1,126 @@
+// @ts-check
+/** A request with every default filled in, or the sentence that says what is wrong with it. */
+import { SpecError } from "./errors.js";
+
+/**
+ * @typedef {import("./types.js").Spec} Spec
+ * @typedef {import("./types.js").Strides} Strides
+ * @typedef {"q" | "k" | "v" | "o"} Strided
+ * @typedef {Required<Omit<Spec, "scale" | "strides">> & {
+ *   scale: number, strides: Record<Strided, Required<Strides>>, packed: boolean,
+ * }} FullSpec
+ */
+
+/** @type {readonly Strided[]} */
+const STRIDED = ["q", "k", "v", "o"];
+
+/**
+ * Fills in defaults and checks the request against itself (not against kernels or devices).
+ * @param {Spec} spec
+ * @returns {FullSpec}
+ * @throws {SpecError} naming the value, the rule and the way out
+ */
+export function completeSpec(spec) {
+  const { B = 1, H = 1, Tq, D } = spec;
+  const { Hkv = H, Tk = Tq } = spec;
+  for (const [name, value] of Object.entries({ B, H, Hkv, Tq, Tk, D })) {
+    if (!Number.isInteger(value) || value < 1 || value >= 2 ** 31) {
+      throw new SpecError(`${name}=${value}: must be a whole number, 1 and up`);
+    }
+  }
+  if (H % Hkv !== 0) {
+    throw new SpecError(`H=${H}, Hkv=${Hkv}: Hkv must divide H, so that heads form equal groups`);
+  }
+  const { causal = true, attn = false, align = "br", layout = "bthd" } = spec;
+  oneOf("align", align, ["br", "tl"]);
+  oneOf("layout", layout, ["bthd", "bhtd", "packed"]);
+  if (layout === "packed" && Tq !== Tk) {
+    throw new SpecError(`layout=packed, Tq=${Tq}, Tk=${Tk}: q, k and v share rows, so Tq = Tk`);
+  }
+  const scale = Math.fround(spec.scale ?? 1 / Math.sqrt(D));
+  if (!Number.isFinite(scale)) {
+    throw new SpecError(`scale=${spec.scale}: must be finite in float32`);
+  }
+  const { window = [-1, -1], softcap = 0, bias = "none", dtype = "f32", op = "forward" } = spec;
+  if (window.length !== 2 || !window.every((w) => Number.isInteger(w) && w >= -1)) {
+    throw new SpecError(`window=${window.join(":")}: two whole numbers, -1 = open on that side`);
+  }
+  if (!(softcap >= 0)) throw new SpecError(`softcap=${softcap}: must be 0 (off) or positive`);
+  const shape = { B, H, Hkv, Tq, Tk, D };
+  const strides = { ...stridesOf(layout, shape), ...fullStrides(spec.strides ?? {}) };
+  return {
+    ...shape,
+    causal,
+    attn,
+    align,
+    layout,
+    scale,
+    window,
+    softcap,
+    bias,
+    dtype,
+    op,
+    strides,
+    packed: layout === "packed",
+  };
+}
+
+/** @param {string} name @param {string} value @param {string[]} allowed */
+function oneOf(name, value, allowed) {
+  if (!allowed.includes(value)) {
+    throw new SpecError(`${name}=${value}: must be one of ${allowed.join(", ")}`);
+  }
+}
+
+/**
+ * @param {string} layout
+ * @param {{H: number, Hkv: number, Tq: number, Tk: number, D: number}} shape
+ * @returns {Record<Strided, Required<Strides>>}
+ */
+function stridesOf(layout, { H, Hkv, Tq, Tk, D }) {
+  /** @param {number} T @param {number} heads @param {number} [width] @param {number} [offset] */
+  const rows = (T, heads, width = heads * D, offset = 0) => ({
+    offset,
+    batch: T * width,
+    row: width,
+    head: D,
+  });
+  /** @param {number} T @param {number} heads */
+  const heads = (T, heads) => ({ offset: 0, batch: heads * T * D, row: D, head: T * D });
+  if (layout === "bhtd") {
+    return { q: heads(Tq, H), k: heads(Tk, Hkv), v: heads(Tk, Hkv), o: heads(Tq, H) };
+  }
+  if (layout === "packed") {
+    const width = (H + 2 * Hkv) * D;
+    return {
+      q: rows(Tq, H, width),
+      k: rows(Tk, Hkv, width, H * D),
+      v: rows(Tk, Hkv, width, (H + Hkv) * D),
+      o: rows(Tq, H),
+    };
+  }
+  return { q: rows(Tq, H), k: rows(Tk, Hkv), v: rows(Tk, Hkv), o: rows(Tq, H) };
+}
+
+/**
+ * @param {NonNullable<Spec["strides"]>} given
+ * @returns {Partial<Record<Strided, Required<Strides>>>}
+ */
+function fullStrides(given) {
+  /** @type {Partial<Record<Strided, Required<Strides>>>} */
+  const full = {};
+  for (const [tensor, strides] of Object.entries(given)) {
+    const known = STRIDED.find((t) => t === tensor);
+    if (known === undefined || strides === undefined) {
+      throw new SpecError(`strides.${tensor}: must be one of ${STRIDED.join(", ")}`);
+    }
+    const { offset = 0, batch, row, head } = strides;
+    for (const [name, value] of Object.entries({ offset, batch, row, head })) {
+      if (!Number.isInteger(value) || value < 0) {
+        throw new SpecError(`strides.${tensor}.${name}=${value}: elements, 0 and up`);
+      }
+    }
+    full[known] = { offset, batch, row, head };
+  }
+  return full;
+}

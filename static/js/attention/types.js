@@ -1,0 +1,130 @@
+// @ts-check
+/**
+ * The public types; nothing here runs.
+ *
+ * Letters as in the paper: B batches, H query heads, Hkv key/value heads, Tq query rows, Tk key
+ * rows, D head size. Element (b, i, h, d) of a tensor lies at offset + b·batch + i·row + h·head + d.
+ */
+
+/**
+ * Where a tensor's elements lie in its binding, counted in elements.
+ * @typedef {object} Strides
+ * @property {number} [offset] element (0, 0, 0, 0); default 0
+ * @property {number} batch
+ * @property {number} row
+ * @property {number} head
+ */
+
+/**
+ * What is to be computed. `o = softmax(scale · q kᵀ, masked) v`.
+ * @typedef {object} Spec
+ * @property {number} [B] batches; default 1
+ * @property {number} [H] query heads; default 1
+ * @property {number} [Hkv] key and value heads, divides H; default H
+ * @property {number} Tq query rows of a head
+ * @property {number} [Tk] key rows of a head; default Tq
+ * @property {number} D head size, 1 to 256
+ * @property {boolean} [causal] default true
+ * @property {"br" | "tl"} [align] causal corner when Tq ≠ Tk: bottom-right (row i sees
+ *   j ≤ i + Tk − Tq; default) or top-left (j ≤ i)
+ * @property {number | null} [scale] multiplies q kᵀ, rounded to float32; default 1/√D
+ * @property {"bthd" | "bhtd" | "packed"} [layout] [B,T,H·D] (default), [B,H,T,D], or q|k|v side by
+ *   side in each row of one buffer [B,T,(H+2·Hkv)·D] with o as bthd
+ * @property {Partial<Record<"q" | "k" | "v" | "o", Strides>>} [strides] replaces the layout's
+ * @property {boolean} [attn] also write the attention matrix [B,H,Tq,Tk]; default false
+ * @property {readonly [number, number]} [window] keys to the left and right; −1 = open (default)
+ * @property {number} [softcap] 0 = off (default)
+ * @property {string} [bias] "none" (default)
+ * @property {string} [dtype] "f32" (default)
+ * @property {string} [op] "forward" (default)
+ */
+
+/**
+ * What decides among kernels and tiles.
+ * @typedef {object} PlanOptions
+ * @property {string} [kernel] "auto" (default), a family ("fa2", "baseline") or a kernel's name
+ */
+
+/**
+ * The numbers of a device that a plan needs; `device.limits` is one.
+ * @typedef {object} Limits
+ * @property {number} maxComputeWorkgroupStorageSize bytes
+ * @property {number} maxComputeInvocationsPerWorkgroup
+ * @property {number} maxComputeWorkgroupSizeX
+ * @property {number} maxComputeWorkgroupsPerDimension
+ * @property {number} maxStorageBuffersPerShaderStage
+ * @property {number} maxStorageBufferBindingSize bytes
+ * @property {number} maxBufferSize bytes
+ */
+
+/**
+ * One dispatch of one kernel.
+ * @typedef {object} Pass
+ * @property {string} kernel registry name
+ * @property {string} file path under the shader folder
+ * @property {Readonly<Record<string, number | boolean>>} constants of the composed text
+ * @property {readonly {name: TensorName, access: "read" | "write"}[]} bindings binding n + 1 is
+ *   entry n; binding 0 is the uniform
+ * @property {number} invocations of a workgroup
+ * @property {Readonly<Record<string, number>>} workgroupBytes of each array in workgroup memory
+ * @property {number} workgroups in all
+ * @property {number} work floating-point operations of its matrix products, about
+ */
+
+/** @typedef {"q" | "k" | "v" | "o" | "lse" | "attn"} TensorName */
+
+/**
+ * What would run, decided without a device.
+ * @typedef {object} Plan
+ * @property {string} kernel name of the chosen kernel
+ * @property {string} family "fa2" or "baseline"
+ * @property {{Br: number, Bc: number}} tile query rows and keys that are worked on at a time
+ * @property {readonly Pass[]} passes in order
+ * @property {number} dispatches of `encode`
+ * @property {Readonly<Record<string, number>>} buffers bytes that each binding must have at least;
+ *   with layout "packed", q, k and v lie in one buffer, listed as `qkv`
+ * @property {number} ownBytes bytes that the library itself allocates
+ * @property {number} sizeBytes all of these together
+ * @property {Readonly<Record<string, number>>} params uniform members shared by all passes
+ */
+
+/**
+ * Buffers of the caller. A GPUBuffer means all of it. With layout "packed", `qkv` may stand for
+ * q, k and v. o, lse and attn must be other buffers than q, k, v and than each other: WebGPU
+ * forbids one buffer to be read and written in a dispatch.
+ * @typedef {Partial<Record<TensorName | "qkv", GPUBuffer | GPUBufferBinding>>} Buffers
+ */
+
+/**
+ * A part of an operation, for one submit.
+ * @typedef {object} Step
+ * @property {number} work floating-point operations, about
+ * @property {(encoder: GPUCommandEncoder, buffers: Buffers) => void} encode
+ */
+
+/**
+ * A compiled plan. It holds no data: the same operation serves any number of buffers.
+ * @typedef {object} Operation
+ * @property {Plan} plan
+ * @property {string} kernel
+ * @property {{Br: number, Bc: number}} tile
+ * @property {number} dispatches
+ * @property {string} shaderSha256 of the composed text of the kernel (not of the attn pass)
+ * @property {(encoder: GPUCommandEncoder, buffers: Buffers) => void} encode adds everything to the
+ *   caller's encoder, in one compute pass; submits nothing
+ * @property {(maxWork?: number) => Step[]} steps the same work cut at workgroups, so that a long
+ *   operation can be submitted in parts, in this order; default 2e9 operations each
+ * @property {() => void} destroy frees the uniform
+ */
+
+/**
+ * Attention on one device.
+ * @typedef {object} Attention
+ * @property {(spec: Spec, options?: PlanOptions) => Plan} plan decides; compiles and allocates
+ *   nothing. Throws SpecError, Unsupported
+ * @property {(spec: Spec, options?: PlanOptions) => Promise<Operation>} prepare plans and
+ *   compiles; pipelines are cached by the SHA-256 of their text. Throws CompileError too
+ * @property {() => void} destroy frees the uniforms of every operation; buffers and device are the caller's
+ */
+
+export {};

@@ -1,0 +1,18 @@
+// common/grid.wgsl: from a workgroup to the head and the tile of query rows that it owns.
+// @use common/params.wgsl
+
+struct Item {
+  exists: bool,  // false past the end of a folded grid, for the whole workgroup alike
+  b: u32,
+  h: u32,
+  tile: u32,
+}
+
+// Heads run fastest and the last tile comes first: under a causal mask it is the longest, and
+// long tiles of all heads that start early leave no long tail at the end.
+fn item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
+  let id = params.first_workgroup + workgroup.x + workgroup.y * params.grid_width;
+  let heads = params.B * params.H;
+  let bh = id % heads;
+  return Item(id < params.end_workgroup, bh / params.H, bh % params.H, tiles - 1u - id / heads);
+}

@@ -1,0 +1,22 @@
+// common/masking.wgsl: which keys a query row sees, and what stands for minus infinity.
+// Constants  CAUSAL: bool
+// @use common/params.wgsl
+
+// Stands for a score that is masked, and for the maximum of nothing. WGSL has no usable -inf.
+// Every real score is larger, and -1e38 * log2(e) is still finite, so exp() may scale it first.
+const SCORE_FLOOR = -1.0e38;
+
+// LSE of a row that sees no key; below -1e30, the agreed meaning of -inf.
+const LSE_EMPTY = -3.0e38;
+
+// Row i sees the keys j < key_end(i). Rows past the end see none.
+fn key_end(i: u32) -> u32 {
+  if (i >= params.Tq) { return 0u; }
+  if (!CAUSAL) { return params.Tk; }
+  return u32(clamp(i32(i) + params.causal_offset + 1, 0, i32(params.Tk)));
+}
+
+// The same for the rows i .. i + 3.
+fn key_end4(i: u32) -> vec4<u32> {
+  return vec4<u32>(key_end(i), key_end(i + 1u), key_end(i + 2u), key_end(i + 3u));
+}
