@@ -207,7 +207,7 @@ def read_value(name: str, text: str) -> Any:
     """The checked value of one key; the refusal quotes the text as it was typed."""
     key = KEYS[name]
     try:
-        if not re.fullmatch(key.text, text, re.ASCII):
+        if not re.fullmatch(key.text, text):
             raise ValueError
         return key.fix(key.read(text))
     except (ValueError, OverflowError):
