@@ -1,0 +1,243 @@
+// @ts-check
+import { checksOf, summarise } from "./checks.js";
+import { DeviceKeeper, NoWebGPU } from "./device.js";
+import { engineName } from "./engine.js";
+import { toNumber } from "./format.js";
+import { asRunError } from "./run-error.js";
+import { Runner } from "./runner.js";
+import { Session } from "./session.js";
+import { newPageId, Transport } from "./transport.js";
+import { CheckList } from "./ui/check-list.js";
+import { Chooser } from "./ui/chooser.js";
+import { Detail } from "./ui/detail.js";
+import { byId } from "./ui/dom.js";
+import { showEnvironment } from "./ui/environment.js";
+import { Notices } from "./ui/notices.js";
+import { Verdict } from "./ui/verdict.js";
+import { readOptions, writeOptions } from "./url-options.js";
+
+/** The page: connects, runs what it is sent or asked to run, shows what the judge says. */
+
+const DEFAULT_SUITE = "seed";
+
+const main = /** @type {HTMLElement} */ (document.querySelector("main"));
+const options = readOptions(location.search);
+const devices = new DeviceKeeper();
+const notices = new Notices(byId("notices"));
+const verdict = new Verdict();
+const checks = new CheckList(byId("lines"), choose);
+
+/** @type {Record<string, string[]>} */
+let suites = {};
+/** @type {NoWebGPU | null} */
+let missing = null;
+let lookedForDevice = false;
+let connected = false;
+let mayStartAtOnce = options.run;
+
+const engine = engineName(navigator);
+const transport = new Transport(options.page || newPageId(), {
+  onJob: (job) => session.take(job),
+  onCancel: (run) => session.cancelled(run),
+  onVerdict: (run, report) => session.verdict(run, report),
+  onConnection: showConnection,
+});
+const runner = engine.then(
+  (name) =>
+    new Runner({
+      devices,
+      engine: name,
+      fetchInput: (run, name) => transport.fetchInput(run, name),
+    }),
+);
+const session = new Session(transport, runner, {
+  onList: showList,
+  onAdd: (entry) => {
+    checks.add(entry);
+    refresh();
+  },
+  onUpdate: (entry) => {
+    checks.update(entry);
+    if (detail.entry === entry) detail.refresh();
+    refresh();
+  },
+  onActivity: (text) => verdict.activity(text),
+  onResult: ({ done }) => {
+    // Adapters come and go: a crashed GPU process, a laptop that switches cards.
+    if (done.error?.kind === "no-adapter") notices.show("webgpu", "stop", done.error.message);
+    else if (done.adapter) notices.clear("webgpu");
+  },
+  onIdle: () => {
+    describeEnvironment();
+    if (session.own && !session.busy && !detail.entry) showMostTelling();
+  },
+});
+const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
+const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
+
+chooser.options = {
+  ...options,
+  suite: options.suite || (options.case ? "" : DEFAULT_SUITE),
+};
+refresh();
+engine.then((name) => transport.open(name));
+findDevice();
+
+/** The four steps to a device, once, before anything is asked for. */
+async function findDevice() {
+  try {
+    await devices.acquire({});
+  } catch (error) {
+    if (!(error instanceof NoWebGPU)) throw error;
+    missing = error;
+    main.dataset.step = error.step;
+    notices.show("webgpu", "stop", error.summary, error.remedy);
+  }
+  lookedForDevice = true;
+  await describeEnvironment();
+  if (connected) await introduce();
+  refresh();
+  startAtOnce();
+}
+
+/** The environment card, and the banner over a software adapter. */
+async function describeEnvironment() {
+  const { adapter, limits } = devices;
+  showEnvironment(byId("environment-body"), {
+    engine: await engine,
+    adapter,
+    used: limits,
+    missing,
+  });
+  if (adapter?.fallback) {
+    notices.show(
+      "software",
+      "warn",
+      "Software adapter: this browser computes on the CPU.",
+      "Verdicts hold; timings mean nothing.",
+    );
+  } else {
+    notices.clear("software");
+  }
+}
+
+/** Tells the server what this page can do. */
+async function introduce() {
+  const { adapter } = devices;
+  const found = missing
+    ? { ok: false, step: missing.step, message: missing.message }
+    : { ok: true, adapter };
+  await transport.postEnvironment({ ...found, engine: await engine });
+}
+
+/**
+ * @param {"connected" | "lost" | "refused"} state
+ * @param {string} why
+ */
+async function showConnection(state, why) {
+  connected = state === "connected";
+  const line = byId("connection");
+  line.dataset.connection = state;
+  line.textContent = connected ? "connected" : `not connected: ${why}; trying again`;
+  refresh();
+  if (!connected) return;
+  try {
+    if (lookedForDevice) await introduce();
+    await Promise.all([loadLists(), session.resync()]);
+    notices.clear("server");
+  } catch (error) {
+    notices.show("server", "warn", asRunError(error).message);
+  }
+  startAtOnce();
+}
+
+/** Fills the form; also after a reconnection, when the server may be another one. */
+async function loadLists() {
+  const [cases, registry] = await Promise.all([
+    transport.get("/api/cases"),
+    transport.get("/api/kernels"),
+  ]);
+  suites = cases.suites;
+  chooser.fill(suites, registry.kernels);
+  if (!session.entries.length) showPlan();
+}
+
+function startAtOnce() {
+  if (!mayStartAtOnce || !ready()) return;
+  mayStartAtOnce = false;
+  run();
+}
+
+function ready() {
+  return connected && lookedForDevice && !missing;
+}
+
+/** What would run, as lines; nothing while something runs. */
+function showPlan() {
+  if (session.busy) return;
+  const { case: id, suite } = chooser.options;
+  session.plan(id ? [id] : (suites[suite] ?? []));
+}
+
+async function run() {
+  const { case: id, suite, kernel, seed } = chooser.options;
+  try {
+    const cases = await session.start({
+      ...(id ? { case: id } : { suite }),
+      ...(kernel && { kernel }),
+      ...(seed && { seed }),
+    });
+    notices.clear("request");
+    // One case's id holds kernel and seed; a suite's name does not.
+    chooser.options = id
+      ? { case: cases[0], suite: "", kernel: "", seed: "" }
+      : { case: "", suite, kernel, seed };
+    const url = writeOptions({ ...chooser.options, run: options.run, page: options.page });
+    history.replaceState(null, "", location.pathname + url);
+  } catch (error) {
+    notices.show("request", "stop", `Not run: ${asRunError(error).message}`);
+  }
+}
+
+/** @param {import("./checks.js").Entry[]} entries */
+function showList(entries) {
+  checks.show(entries);
+  detail.clear();
+  refresh();
+}
+
+/**
+ * @param {import("./checks.js").Entry} entry
+ * @param {string} check
+ */
+function choose(entry, check) {
+  checks.mark(entry, check);
+  detail.show(entry, check);
+}
+
+/** What a person wants to see of a finished list: the first failure, else the closest pass. */
+function showMostTelling() {
+  const all = session.entries.flatMap((entry) =>
+    checksOf(entry).map((check) => ({ entry, check })),
+  );
+  const wrong = all.find(({ check }) => ["fail", "vacuous", "error"].includes(check.status));
+  const size = (/** @type {typeof all[number]} */ { check }) => toNumber(check.ratio) ?? -1;
+  const found = wrong ?? all.reduce((a, b) => (size(b) > size(a) ? b : a), all[0]);
+  if (found) choose(found.entry, found.check.name);
+}
+
+/** Headline, buttons and the state that scripts read. */
+function refresh() {
+  const summary = summarise(session.entries);
+  verdict.show(summary);
+  chooser.enable(ready(), session.busy);
+  main.dataset.state = stateName(summary.done > 0);
+}
+
+/** @param {boolean} somethingIsOver */
+function stateName(somethingIsOver) {
+  if (missing) return "no-webgpu";
+  if (session.busy) return "running";
+  if (!ready()) return "connecting";
+  return somethingIsOver ? "finished" : "idle";
+}

@@ -1,0 +1,267 @@
+// @ts-check
+import { createAttention, requiredLimits } from "./attention/index.js";
+import { inputDigest, makeInputs } from "./inputs.js";
+import { JobBuffers, outputLimits } from "./job-buffers.js";
+import { storeInputs } from "./layout.js";
+import { asRunError, RunError } from "./run-error.js";
+import { Watch } from "./watch.js";
+
+/** @typedef {import("./transport.js").Job} Job */
+/** @typedef {import("./device.js").Held} Held */
+/** @typedef {import("./attention/index.js").Limits} Limits */
+/** @typedef {import("./attention/index.js").Spec} LibrarySpec */
+/** @typedef {import("./inputs.js").InputSpec & Required<Omit<LibrarySpec, "strides">>} Spec */
+
+/**
+ * @typedef {object} Progress
+ * @property {"inputs" | "compile" | "run" | "readback" | "upload"} phase
+ * @property {number} done
+ * @property {number} total
+ */
+
+/**
+ * What is told of a run, whatever became of it (POST done).
+ *
+ * @typedef {object} Done
+ * @property {"ok" | "skip" | "error"} status
+ * @property {string} kernel
+ * @property {Record<string, number> | null} tile
+ * @property {string} input_sha256
+ * @property {string} shader_sha256
+ * @property {number} dispatches
+ * @property {number} elapsed_ns  wall time on the page, upload excluded
+ * @property {number | null} gpu_ns
+ * @property {import("./device.js").AdapterFacts | null} adapter
+ * @property {string} engine
+ * @property {string[]} warnings
+ * @property {{kind: string, message: string, file?: string, line?: number, column?: number} | null} error
+ */
+
+/** @typedef {{done: Done, tensors: Map<string, Uint8Array<ArrayBuffer>>}} Result */
+
+/**
+ * Work between two looks at the clock, in the library's unit (FLOP): some tenths of a second on a
+ * software adapter; a GPU could do far more, but its waits are short as well.
+ */
+const WORK_PER_SUBMIT = 5e8;
+
+/** Errors after which a device is as good as new. */
+const HARMLESS = ["unsupported", "compile", "no-adapter"];
+
+/** Runs jobs on one kept device and its compiled pipelines. */
+export class Runner {
+  /** @type {{device: GPUDevice, attention: ReturnType<typeof createAttention>} | null} */
+  #library = null;
+
+  /**
+   * @param {object} parts
+   * @param {import("./device.js").DeviceKeeper} parts.devices
+   * @param {string} parts.engine  the browser, for reports
+   * @param {(run: string, name: string) => Promise<ArrayBuffer>} parts.fetchInput
+   */
+  constructor({ devices, engine, fetchInput }) {
+    this.devices = devices;
+    this.engine = engine;
+    this.fetchInput = fetchInput;
+  }
+
+  /**
+   * Does one job. Never throws: what goes wrong is told in `done`.
+   *
+   * @param {Job} job
+   * @param {{signal: AbortSignal, progress: (progress: Progress) => void}} hooks
+   * @returns {Promise<Result>}
+   */
+  async runJob(job, { signal, progress }) {
+    const started = performance.now();
+    const watch = new Watch(job.deadline_ms, signal);
+    /** @type {Result["tensors"]} */
+    let tensors = new Map();
+    const done = this.#blank(job);
+    try {
+      tensors = await this.#attempt(job, watch, progress, done);
+    } catch (thrown) {
+      // A lost device or a passed deadline also breaks promises: name the cause, not the debris.
+      const error = watch.cause ?? asRunError(thrown);
+      done.status = error.kind === "unsupported" ? "skip" : "error";
+      done.error = { kind: error.kind, message: error.message, ...error.where };
+      if (!HARMLESS.includes(error.kind)) this.devices.discard();
+    } finally {
+      watch.close();
+    }
+    done.elapsed_ns = Math.round((performance.now() - started) * 1e6);
+    return { done, tensors };
+  }
+
+  /**
+   * @param {Job} job
+   * @param {Watch} watch
+   * @param {(progress: Progress) => void} progress
+   * @param {Done} done  filled in as things become known, so that a failure tells them too
+   */
+  async #attempt(job, watch, progress, done) {
+    const { spec, kernel } = job;
+    const adapter = await watch.race("looking for an adapter", this.devices.look());
+    done.adapter = adapter;
+    const limits = neededLimits(job, adapter.limits);
+    const held = await watch.race("opening a device", this.devices.acquire(limits));
+    watch.device(held.device.lost);
+    held.errors.length = 0;
+
+    progress({ phase: "inputs", done: 0, total: 1 });
+    const inputs = await this.#inputs(job, watch);
+    done.input_sha256 = await watch.race("digesting the inputs", inputDigest(inputs));
+
+    progress({ phase: "compile", done: 0, total: 1 });
+    const attention = this.#attention(held.device, job.shaders);
+    const op = await watch.race("compiling the kernel", attention.prepare(spec, { kernel }));
+    Object.assign(done, { kernel: op.kernel, tile: op.tile, shader_sha256: op.shaderSha256 });
+
+    const tensors = await this.#dispatch(job, op, held, watch, progress, storeInputs(spec, inputs));
+    done.dispatches = op.dispatches;
+    return tensors;
+  }
+
+  /**
+   * Both passes, each over outputs poisoned anew.
+   *
+   * @param {Job} job
+   * @param {Awaited<ReturnType<ReturnType<typeof createAttention>["prepare"]>>} op
+   * @param {Held} held
+   * @param {Watch} watch
+   * @param {(progress: Progress) => void} progress
+   * @param {ReturnType<typeof storeInputs>} stored
+   */
+  async #dispatch(job, op, { device, errors }, watch, progress, stored) {
+    const { queue } = device;
+    const failures = openErrorScopes(device);
+    /** @type {JobBuffers | null} */
+    let buffers = null;
+    try {
+      buffers = new JobBuffers(device, stored, job.want);
+      const steps = op.steps(WORK_PER_SUBMIT);
+      const total = steps.length * job.poison.length;
+      let submitted = 0;
+      for (const [pass, word] of job.poison.entries()) {
+        buffers.poison(word);
+        for (const step of steps) {
+          const encoder = device.createCommandEncoder();
+          step.encode(encoder, buffers.bindings);
+          if (step === steps.at(-1)) buffers.stage(encoder, pass);
+          queue.submit([encoder.finish()]);
+          progress({ phase: "run", done: ++submitted, total });
+          // The last wait is for the mapping: Firefox answers each wait only after 100 ms.
+          if (submitted < total && steps.length > 1) {
+            await watch.race("running the kernel", queue.onSubmittedWorkDone());
+          }
+        }
+      }
+      progress({ phase: "readback", done: 0, total: 1 });
+      await watch.race("checking for GPU errors", failures());
+      const tensors = await buffers.read(watch);
+      if (errors.length) throw new RunError("page", `uncaptured GPU error: ${errors.join("; ")}`);
+      return tensors;
+    } finally {
+      failures().catch(() => {});
+      buffers?.destroy();
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @param {Watch} watch
+   */
+  async #inputs(job, watch) {
+    if (job.inputs === "seed") return makeInputs(job.spec);
+    const names = job.spec.op === "backward" ? ["q", "k", "v", "do"] : ["q", "k", "v"];
+    if (job.spec.bias !== "none") names.push("bias");
+    const fetched = names.map(async (name) => {
+      const bytes = await this.fetchInput(job.run, name);
+      return [name, job.spec.dtype === "f16" ? new Uint16Array(bytes) : new Float32Array(bytes)];
+    });
+    const entries = await watch.race("fetching the inputs", Promise.all(fetched));
+    return /** @type {import("./inputs.js").Inputs} */ (Object.fromEntries(entries));
+  }
+
+  /**
+   * The library on this device. Shader texts that replace files serve one job, so what they
+   * compile to is not kept.
+   *
+   * @param {GPUDevice} device
+   * @param {Record<string, string>} shaders
+   */
+  #attention(device, shaders) {
+    if (Object.keys(shaders).length) return createAttention(device, { shaders });
+    if (this.#library?.device !== device) {
+      this.#library = { device, attention: createAttention(device) };
+    }
+    return this.#library.attention;
+  }
+
+  /**
+   * @param {Job} job
+   * @returns {Done}
+   */
+  #blank({ kernel }) {
+    return {
+      status: "ok",
+      kernel,
+      tile: null,
+      input_sha256: "",
+      shader_sha256: "",
+      dispatches: 0,
+      elapsed_ns: 0,
+      gpu_ns: null,
+      adapter: null,
+      engine: this.engine,
+      warnings: [],
+      error: null,
+    };
+  }
+}
+
+/**
+ * Opens one error scope a kind; the function returned closes them, once, and throws what they
+ * caught.
+ *
+ * @param {GPUDevice} device
+ */
+function openErrorScopes(device) {
+  const filters = /** @type {const} */ (["validation", "internal", "out-of-memory"]);
+  for (const filter of filters) device.pushErrorScope(filter);
+  /** @type {Promise<void> | null} */
+  let closed = null;
+  const close = async () => {
+    const inOrderOfPopping = [...filters].reverse();
+    const found = await Promise.all(inOrderOfPopping.map(() => device.popErrorScope()));
+    for (const [n, error] of found.entries()) {
+      if (error) throw new RunError("page", `GPU ${inOrderOfPopping[n]} error: ${error.message}`);
+    }
+  };
+  return () => {
+    closed ??= close();
+    return closed;
+  };
+}
+
+/**
+ * The limits of a device for this job: the kernel's needs and those of the guarded outputs.
+ *
+ * @param {Job} job
+ * @param {Record<string, number>} available
+ */
+function neededLimits(job, available) {
+  const offered = /** @type {Limits & Record<string, number>} */ (available);
+  const needed = { ...requiredLimits(job.spec, offered) };
+  for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
+    needed[name] = Math.max(needed[name] ?? 0, bytes);
+    if (needed[name] > available[name]) {
+      throw new RunError(
+        "unsupported",
+        `${job.case} needs ${name}=${needed[name]} for an output between its guard words, ` +
+          `this adapter offers ${available[name]}; use smaller sizes`,
+      );
+    }
+  }
+  return needed;
+}

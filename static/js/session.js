@@ -1,0 +1,238 @@
+// @ts-check
+import { JobQueue } from "./job-queue.js";
+import { RunError } from "./run-error.js";
+import { Watch } from "./watch.js";
+
+/** @typedef {import("./checks.js").Entry} Entry */
+/** @typedef {import("./checks.js").Report} Report */
+/** @typedef {import("./transport.js").Job} Job */
+/** @typedef {import("./transport.js").Transport} Transport */
+/** @typedef {import("./runner.js").Runner} Runner */
+/** @typedef {import("./runner.js").Progress} Progress */
+/** @typedef {import("./runner.js").Result} Result */
+
+/**
+ * @typedef {object} View who shows a session
+ * @property {(entries: Entry[]) => void} onList   another list
+ * @property {(entry: Entry) => void} onAdd        one more at its end
+ * @property {(entry: Entry) => void} onUpdate
+ * @property {(text: string) => void} onActivity
+ * @property {(result: Result) => void} onResult   a run is over on this page; no verdict yet
+ * @property {() => void} onIdle
+ */
+
+/** Time for the tensors of one run to reach the server. */
+const UPLOAD_MS = 120_000;
+/** Progress is told at most this often: a small case sends none. */
+const PROGRESS_MS = 250;
+
+/**
+ * The cases on this page and what has become of each: runs that this page asked for, and runs
+ * that were sent to it by somebody else (the command line, pytest).
+ */
+export class Session {
+  /** @type {Entry[]} */
+  entries = [];
+  /** The list was asked for on this page, and not sent to it. */
+  own = false;
+  /** @type {Promise<unknown>} a request for runs, whose jobs may arrive before its answer */
+  #requested = Promise.resolve();
+  #progressAt = 0;
+  #queue;
+
+  /**
+   * @param {Transport} transport
+   * @param {Promise<Runner>} runner
+   * @param {View} view
+   */
+  constructor(transport, runner, view) {
+    this.transport = transport;
+    this.view = view;
+    this.#queue = new JobQueue({
+      run: async (job, signal, progress) => (await runner).runJob(job, { signal, progress }),
+      deliver: (job, result, signal) => this.#deliver(job, result, signal),
+      onStart: (job) => this.#update(job.run, { state: "running" }),
+      onProgress: (job, progress) => this.#progress(job, progress),
+      onProblem: (job, problem) => this.#settle(job.run, problem),
+      onIdle: () => {
+        this.view.onActivity("");
+        this.view.onIdle();
+      },
+    });
+  }
+
+  get busy() {
+    return this.entries.some(({ state }) => state === "queued" || state === "running");
+  }
+
+  /**
+   * A list of cases that nobody has asked to run yet.
+   *
+   * @param {string[]} cases
+   */
+  plan(cases) {
+    this.own = true;
+    this.#list(cases.map((id) => entryOf(id)));
+  }
+
+  /**
+   * Asks the server for runs on this page.
+   *
+   * @param {{case?: string, suite?: string, kernel?: string, seed?: string}} what
+   * @returns {Promise<string[]>} the cases as the server understands them
+   * @throws {RunError} the server's refusal
+   */
+  async start(what) {
+    const request = this.transport.requestRuns(what);
+    this.#requested = request.catch(() => {});
+    const { runs, cases } = await request;
+    this.own = true;
+    this.#list(cases.map((id, n) => ({ ...entryOf(id), run: runs[n], state: "queued" })));
+    return cases;
+  }
+
+  /** Calls everything off that is not over. */
+  stop() {
+    for (const entry of this.entries) {
+      if (entry.state !== "queued" && entry.state !== "running") continue;
+      const { run } = entry;
+      this.#update(run, { state: "planned", run: "" });
+      this.#queue.cancel(run);
+      this.transport.cancel(run).catch(() => {}); // it may be over by now, or the server gone
+    }
+    this.view.onActivity("");
+  }
+
+  /** @param {Job} job */
+  async take(job) {
+    await this.#requested;
+    if (!this.#find(job.run)) {
+      if (!this.busy && this.entries.every(({ state }) => state === "planned")) this.#list([]);
+      this.own = false;
+      const entry = { ...entryOf(job.case), run: job.run, state: /** @type {const} */ ("queued") };
+      this.entries.push(entry);
+      this.view.onAdd(entry);
+    }
+    this.#queue.push(job);
+  }
+
+  /** @param {string} run */
+  cancelled(run) {
+    this.#queue.cancel(run);
+  }
+
+  /**
+   * @param {string} run
+   * @param {Report} report
+   */
+  verdict(run, report) {
+    this.#queue.cancel(run); // a verdict without our result: a deadline, or a cancellation
+    this.#update(run, { state: "done", report, problem: "" });
+  }
+
+  /** After the stream was down: what happened meanwhile to the runs that are not over? */
+  async resync() {
+    const open = this.entries.filter(({ state }) => state === "queued" || state === "running");
+    await Promise.all(open.map(({ run }) => this.#lookUp(run, "")));
+  }
+
+  /**
+   * Tensors, then the account of the run. The verdict is not waited for: the next run may start.
+   *
+   * @param {Job} job
+   * @param {Result} result
+   * @param {AbortSignal} signal
+   */
+  async #deliver({ run }, result, signal) {
+    this.view.onResult(result);
+    const watch = new Watch(UPLOAD_MS, signal);
+    try {
+      const uploads = [...result.tensors].map(([name, data]) =>
+        this.transport.putTensor(run, name, data),
+      );
+      await watch.race("uploading the tensors", Promise.all(uploads));
+    } finally {
+      watch.close();
+    }
+    this.transport.postDone(run, result.done).then(
+      (report) => this.verdict(run, report),
+      (error) => this.#settle(run, error),
+    );
+  }
+
+  /**
+   * The result could not be delivered. The server may have judged without it (a deadline).
+   *
+   * @param {string} run
+   * @param {RunError} problem
+   */
+  async #settle(run, problem) {
+    if (problem.kind !== "stopped") await this.#lookUp(run, problem.message);
+  }
+
+  /**
+   * @param {string} run
+   * @param {string} problem  "" = only ask
+   */
+  async #lookUp(run, problem) {
+    let found;
+    try {
+      found = await this.transport.get(`/api/runs/${run}`);
+    } catch (error) {
+      const { status = 0, message = "" } = /** @type {{status?: number, message?: string}} */ (
+        error
+      );
+      if (status === 404)
+        problem = "the server no longer knows this run: it was restarted, or forgot it";
+      else if (problem) problem = `${problem} (${message})`;
+    }
+    if (found?.status) this.verdict(run, found);
+    else if (problem) {
+      this.#queue.cancel(run);
+      this.#update(run, { state: "done", problem });
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @param {Progress} progress
+   */
+  #progress(job, progress) {
+    const { phase, done, total } = progress;
+    this.view.onActivity(`${job.case} · ${phase}${total > 1 ? ` ${done} of ${total}` : ""}`);
+    const now = performance.now();
+    if (now - this.#progressAt < PROGRESS_MS) return;
+    this.#progressAt = now;
+    this.transport.postProgress(job.run, progress);
+  }
+
+  /** @param {Entry[]} entries */
+  #list(entries) {
+    this.entries = entries;
+    this.view.onList(entries);
+  }
+
+  /** @param {string} run */
+  #find(run) {
+    return this.entries.find((entry) => entry.run === run);
+  }
+
+  /**
+   * @param {string} run
+   * @param {Partial<Entry>} change
+   */
+  #update(run, change) {
+    const entry = this.#find(run);
+    if (!entry || entry.report) return; // called off, or judged already: the first verdict stays
+    Object.assign(entry, change);
+    this.view.onUpdate(entry);
+  }
+}
+
+/**
+ * @param {string} id
+ * @returns {Entry}
+ */
+function entryOf(id) {
+  return { case: id, run: "", state: "planned", report: null, problem: "" };
+}

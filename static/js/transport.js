@@ -1,0 +1,271 @@
+// @ts-check
+import { RunError } from "./run-error.js";
+
+/**
+ * The page's line to the server: jobs in over SSE, tensors and reports out over plain HTTP.
+ *
+ * The stream is reopened by hand rather than left to EventSource, which gives up for good on an
+ * HTTP error (a restarted server wants its token again) and tells nobody why.
+ */
+
+/** How long to wait before each attempt to reconnect; the last one repeats. */
+const RETRY_MS = [250, 500, 1000, 2000, 4000];
+
+/**
+ * @typedef {object} Job
+ * @property {string} run
+ * @property {string} case
+ * @property {import("./runner.js").Spec} spec
+ * @property {string} kernel
+ * @property {"seed" | "posted"} inputs
+ * @property {Want[]} want
+ * @property {[number, number]} poison  one word for each pass
+ * @property {number} deadline_ms
+ * @property {Record<string, string>} shaders  texts that replace shader files, by path
+ */
+
+/**
+ * @typedef {object} Want one tensor to upload
+ * @property {string} name
+ * @property {"f32" | "f16" | "u32"} dtype
+ * @property {number[]} shape
+ * @property {number} bytes
+ */
+
+/**
+ * @typedef {object} Listeners
+ * @property {(job: Job) => void} onJob
+ * @property {(run: string) => void} onCancel
+ * @property {(run: string, report: import("./checks.js").Report) => void} onVerdict
+ * @property {(state: "connected" | "lost" | "refused", detail: string) => void} onConnection
+ */
+
+export class Transport {
+  /** @type {EventSource | null} */
+  #stream = null;
+  #attempt = 0;
+  #label = "";
+  #listeners;
+
+  /**
+   * @param {string} page this page's id: 16 or more URL-safe characters
+   * @param {Listeners} listeners
+   */
+  constructor(page, listeners) {
+    this.page = page;
+    this.#listeners = listeners;
+  }
+
+  /** @param {string} label what people call this page */
+  open(label) {
+    this.#label = label;
+    this.#connect();
+  }
+
+  #connect() {
+    const query = new URLSearchParams({ label: this.#label });
+    const stream = new EventSource(`/api/pages/${this.page}/jobs?${query}`);
+    const on = (/** @type {string} */ type, /** @type {(data: any) => void} */ then) =>
+      stream.addEventListener(type, (event) => {
+        then(JSON.parse(/** @type {MessageEvent<string>} */ (event).data || "{}"));
+      });
+    const { onJob, onCancel, onVerdict, onConnection } = this.#listeners;
+    on("job", onJob);
+    on("cancel", ({ run }) => onCancel(run));
+    on("verdict", ({ run, report }) => onVerdict(run, report));
+    on("bye", () => this.#reopen("the server has stopped"));
+    on("replaced", () => {
+      this.#close();
+      onConnection("refused", "another tab has taken this page's place; reload to take it back");
+    });
+    stream.onopen = () => {
+      this.#attempt = 0;
+      onConnection("connected", "");
+    };
+    stream.onerror = () => this.#reopen("the server does not answer");
+    this.#stream = stream;
+  }
+
+  /** @param {string} why */
+  async #reopen(why) {
+    if (!this.#close()) return; // `bye` and `error` of one stream are one loss
+    const wait = RETRY_MS[Math.min(this.#attempt++, RETRY_MS.length - 1)];
+    setTimeout(() => this.#connect(), wait);
+    const refused = await this.#refusal();
+    if (!this.#stream) this.#listeners.onConnection(refused ? "refused" : "lost", refused || why);
+  }
+
+  /** Whether there was a stream to close. */
+  #close() {
+    const stream = this.#stream;
+    this.#stream = null;
+    stream?.close();
+    return stream !== null;
+  }
+
+  /** Why the server turns this page away, in its own words; "" if it does not even answer. */
+  async #refusal() {
+    try {
+      const response = await fetch("/api/pages");
+      return response.ok ? "" : await problemOf(response);
+    } catch {
+      return "";
+    }
+  }
+
+  /**
+   * @param {string} run
+   * @param {string} name
+   * @returns {Promise<ArrayBuffer>} raw little-endian bytes, in canonical order
+   */
+  async fetchInput(run, name) {
+    const response = await send(`/api/runs/${run}/inputs/${name}`, {});
+    return response.arrayBuffer();
+  }
+
+  /**
+   * @param {string} run
+   * @param {string} name
+   * @param {Uint8Array<ArrayBuffer>} bytes
+   */
+  async putTensor(run, name, bytes) {
+    await send(`/api/runs/${run}/tensors/${name}`, {
+      method: "PUT",
+      headers: {
+        "Content-Type": "application/octet-stream",
+        "Content-Digest": await contentDigest(bytes),
+      },
+      body: bytes,
+    });
+  }
+
+  /**
+   * @param {string} run
+   * @param {import("./runner.js").Done} done
+   * @returns {Promise<import("./checks.js").Report>} the verdict
+   */
+  async postDone(run, done) {
+    return (await send(`/api/runs/${run}/done`, json(done))).json();
+  }
+
+  /**
+   * Says how far a run is. Nothing depends on it, so a failure is no news.
+   *
+   * @param {string} run
+   * @param {import("./runner.js").Progress} progress
+   */
+  postProgress(run, progress) {
+    fetch(`/api/runs/${run}/progress`, json(progress)).catch(() => {});
+  }
+
+  /** @param {object} environment */
+  async postEnvironment(environment) {
+    await send(`/api/pages/${this.page}/environment`, json(environment));
+  }
+
+  /**
+   * Asks for runs on this page.
+   *
+   * @param {{case?: string, suite?: string, kernel?: string, seed?: string}} what
+   * @returns {Promise<{runs: string[], cases: string[]}>}
+   */
+  async requestRuns(what) {
+    return (await send("/api/runs", json({ ...what, page: this.page }))).json();
+  }
+
+  /**
+   * |error| over allowed of one head of an output, as a safetensors file.
+   *
+   * @param {string} run
+   * @param {string} output
+   * @param {Record<string, string>} head `b` and `h`; {} = those of the worst element
+   */
+  async fetchHeatMap(run, output, head) {
+    const query = new URLSearchParams(head);
+    return (await send(`/api/runs/${run}/heatmap/${output}?${query}`, {})).arrayBuffer();
+  }
+
+  /** @param {string} run */
+  async cancel(run) {
+    await send(`/api/runs/${run}/cancel`, { method: "POST" });
+  }
+
+  /**
+   * @param {string} path
+   * @returns {Promise<any>}
+   */
+  async get(path) {
+    return (await send(path, {})).json();
+  }
+}
+
+/**
+ * An id that nobody guesses: 128 bits, URL-safe.
+ *
+ * `crypto.randomUUID` needs a secure context; `getRandomValues` does not, and this page has to
+ * come up in an insecure one to say so.
+ */
+export function newPageId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * RFC 9530.
+ *
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ */
+async function contentDigest(bytes) {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return `sha-256=:${btoa(String.fromCharCode(...hash))}:`;
+}
+
+/** @param {object} body */
+function json(body) {
+  return {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  };
+}
+
+/** An answer of the server that is not a success. `status` is 0 if there was no answer. */
+export class ServerRefusal extends RunError {
+  /**
+   * @param {number} status
+   * @param {string} message
+   */
+  constructor(status, message) {
+    super("page", message);
+    this.status = status;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} init
+ */
+async function send(path, init) {
+  const call = `${init.method ?? "GET"} ${path}`;
+  let response;
+  try {
+    response = await fetch(path, init);
+  } catch {
+    throw new ServerRefusal(0, `${call}: the server does not answer`);
+  }
+  if (!response.ok) throw new ServerRefusal(response.status, await problemOf(response));
+  return response;
+}
+
+/**
+ * The detail of a problem JSON (RFC 9457), or the bare status.
+ *
+ * @param {Response} response
+ */
+async function problemOf(response) {
+  const bare = `HTTP ${response.status} ${response.statusText}`.trim();
+  const type = response.headers.get("Content-Type") ?? "";
+  if (!type.includes("json")) return bare;
+  const problem = await response.json().catch(() => ({}));
+  return problem.detail || problem.title || bare;
+}

@@ -1,0 +1,48 @@
+// @ts-check
+
+/**
+ * An element with properties and children. Text becomes text nodes, so nothing that a server or a
+ * compiler says is ever parsed as markup.
+ *
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, unknown>} [attributes] `class`, `data-…`, `aria-…`; false and null: absent
+ * @param {...(Node | string | null)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+/**
+ * The element of the template with this id: the page cannot work without it.
+ *
+ * @template {HTMLElement} [E=HTMLElement]
+ * @param {string} id
+ * @returns {E}
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page's template has no element #${id}`);
+  return /** @type {E} */ (element);
+}
+
+/**
+ * Text that may break after any of a case's commas: ids are long and screens are narrow.
+ *
+ * @param {string} id
+ * @returns {DocumentFragment}
+ */
+export function breakable(id) {
+  const fragment = document.createDocumentFragment();
+  for (const part of id.split(/(?<=[,:])/)) {
+    fragment.append(part, document.createElement("wbr"));
+  }
+  return fragment;
+}

@@ -1,0 +1,62 @@
+// @ts-check
+
+/**
+ * What the URL of the page asks for. Texts are as typed; the server judges them.
+ *
+ * @typedef {object} Options
+ * @property {string} case    one case; it wins over `suite`
+ * @property {string} suite
+ * @property {string} kernel  "" = as the case says
+ * @property {string} seed    "" = as the case says
+ * @property {boolean} run    start at once
+ * @property {string} page    the id under which a launcher expects this page
+ */
+
+/**
+ * @param {string} search `location.search`
+ * @returns {Options}
+ */
+export function readOptions(search) {
+  const params = new URLSearchParams(search);
+  const text = (/** @type {string} */ key) => (params.get(key) ?? "").trim();
+  const one = text("case");
+  return {
+    case: one,
+    suite: one ? "" : text("suite"),
+    kernel: text("kernel"),
+    seed: text("seed"),
+    run: !["", "0"].includes(text("run")),
+    page: text("page"),
+  };
+}
+
+/**
+ * The query that makes the page run the same again; what is empty is left out.
+ *
+ * @param {Options} options
+ */
+export function writeOptions(options) {
+  const parts = [
+    ["case", options.case],
+    ["suite", options.case ? "" : options.suite],
+    ["kernel", options.kernel],
+    ["seed", options.seed],
+    ["run", options.run ? "1" : ""],
+    ["page", options.page],
+  ];
+  const query = parts
+    .filter(([, value]) => value !== "")
+    .map(([key, value]) => `${key}=${readable(value)}`)
+    .join("&");
+  return query ? `?${query}` : "";
+}
+
+/**
+ * Percent-encodes, but keeps what a case id is made of: a URL that shows
+ * `case=forward:T=16,H=4,D=8` can be read, compared and typed.
+ *
+ * @param {string} value
+ */
+function readable(value) {
+  return encodeURIComponent(value).replace(/%(3A|2C|3D)/g, decodeURIComponent);
+}
