@@ -46,7 +46,16 @@ class NoBrowser(HarnessError):
 
 
 class NoAdapter(HarnessError):
+    """No WebGPU adapter, or not the kind that was asked for.
+
+    ``step`` is the first step that failed: secure-context, navigator.gpu, adapter or device.
+    """
+
     kind = "no-adapter"
+
+    def __init__(self, message: str, *, step: str = "adapter") -> None:
+        super().__init__(message)
+        self.step = step
 
 
 class CompileError(HarnessError):

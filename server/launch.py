@@ -8,7 +8,7 @@ The page works by itself, so a driver is a comfort (console, screenshots), not a
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -18,6 +18,16 @@ from server.launch_flags import Adapter, chromium_flags, firefox_preferences
 
 Launcher = Literal["playwright", "process"]
 LAUNCHERS: tuple[Launcher, ...] = ("playwright", "process")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a browser is started, whichever it is and however it is driven."""
+
+    adapter: Adapter = "any"
+    headed: bool = False
+    args: tuple[str, ...] = ()  # more of them for its command line
+    webgpu: bool = True  # False: as it comes, without what makes WebGPU appear
 
 
 class Launched(Protocol):
@@ -57,30 +67,25 @@ def choose_launcher(browser: Browser, asked: str | None) -> Launcher:
     return "playwright"
 
 
-def launch(
-    browser: Browser,
-    url: str,
-    *,
-    launcher: Launcher,
-    adapter: Adapter = "any",
-    headed: bool = False,
-    args: Sequence[str] = (),
-    webgpu: bool = True,
-) -> Launched:
+def launch(browser: Browser, url: str, launcher: Launcher, options: Options) -> Launched:
     """Open ``url``. Raises NoBrowser, with the browser's last words, when it does not start."""
     if launcher == "playwright":
-        from server.launch_playwright import (
-            PlaywrightBrowser,
-        )  # an optional package, and slow to import
+        from server.launch_playwright import PlaywrightBrowser  # optional, and slow to import
 
-        flags = chromium_flags(webgpu=webgpu, adapter=adapter, extra=args)
-        return PlaywrightBrowser(browser, url, flags, headed=headed)
+        return PlaywrightBrowser(browser, url, _flags(options), headed=options.headed)
     from server.launch_process import ProcessBrowser, chromium_command, firefox_command
 
+    headed = options.headed
     if browser.engine == "firefox":
-        preferences = firefox_preferences(webgpu=webgpu)
+        preferences = firefox_preferences(webgpu=options.webgpu)
         return ProcessBrowser(
-            lambda profile: firefox_command(browser, url, profile, preferences, headed, args)
+            lambda profile: firefox_command(
+                browser, url, profile, preferences, headed, options.args
+            )
         )
-    flags = chromium_flags(webgpu=webgpu, adapter=adapter, extra=args)
+    flags = _flags(options)
     return ProcessBrowser(lambda profile: chromium_command(browser, url, profile, flags, headed))
+
+
+def _flags(options: Options) -> list[str]:
+    return chromium_flags(webgpu=options.webgpu, adapter=options.adapter, extra=options.args)

@@ -1,0 +1,77 @@
+# webgpu-fa2: `make run` proves the kernels on this machine, `make test` runs every check.
+# Set-up (a virtual environment, a browser) happens once and leaves stamps in .venv/.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+ARGS   ?=
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run serve test setup lint types js pytest format clean
+.DELETE_ON_ERROR:
+
+run: $(VENV)/.browser ## the suite `seed`, headless: a line a check, then ALL PASS
+	$(BIN)/fa2 run --suite seed $(ARGS)
+
+serve: $(VENV)/.installed ## the page for your own browser; Ctrl+C ends it
+	$(BIN)/fa2 serve $(ARGS)
+
+test: lint types js pytest ## everything; the summary of pytest comes last
+
+setup: $(VENV)/.browser $(VENV)/.test
+
+pytest: $(VENV)/.test $(VENV)/.browser
+	$(BIN)/python -m pytest --require-webgpu $(ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+format: $(VENV)/.test node_modules/.installed
+	$(BIN)/ruff format .
+	npx --no-install biome check --write .
+
+# The page needs no Node; only these checks of it do. .ci/run makes sure that Node is there.
+ifneq ($(shell command -v npm 2>/dev/null),)
+js: node_modules/.installed
+	npm run --silent check
+else
+js:
+	@echo "npm was not found: the JavaScript checks (tsc, biome, node --test) were left out" >&2
+	@test -z "$$CI"
+endif
+
+clean: ## what was built and cached; .venv and node_modules stay
+	rm -rf build dist test-results .pytest_cache .mypy_cache .ruff_cache
+
+# --- set-up ----------------------------------------------------------------------------------
+
+# Debian's python3 comes without the part that makes environments; as root it is installed.
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV) || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  apt-get -qq update && apt-get -qq -y install python3-venv && \
+	  $(PYTHON) -m venv --clear $(VENV); } || { \
+	  echo "$(PYTHON) cannot make a virtual environment (Debian: apt-get install python3-venv);" \
+	    "Python 3.11 or later is needed, another one is named by PYTHON=..." >&2; exit 1; }
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[test]'
+	@touch $(VENV)/.installed $@
+
+# Finds a browser or installs one, and sees a kernel run in it.
+$(VENV)/.browser: | $(VENV)/.installed
+	$(BIN)/fa2 doctor --install
+	@touch $@
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

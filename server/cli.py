@@ -1,0 +1,83 @@
+"""`fa2`: serve, run, list, doctor. Also `python -m server`.
+
+Exit codes: 0 all pass · 1 a case failed · 2 usage, or a case named on the command line is refused ·
+3 no browser, no adapter, or nothing ran · 4 timeout or device lost · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from server import __version__, cli_doctor, cli_run, cli_serve
+from server.console import make_console
+from server.errors import CaseError, DeviceLost, HarnessError, NoAdapter, NoBrowser, Timeout
+from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, USAGE
+from server.suites import SUITES, suite
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="FlashAttention-2 in WGSL: run the kernels in a browser and judge what they compute.",
+    epilog=(
+        "Exit codes: 0 all pass, 1 a case failed, 2 usage or a named case is refused, 3 no "
+        "browser, no adapter or nothing ran, 4 timeout or device lost, 130 interrupted."
+    ),
+)
+app.command("run")(cli_run.run)
+app.command("serve")(cli_serve.serve)
+app.command("doctor")(cli_doctor.doctor)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"fa2 {__version__}")
+        raise typer.Exit
+
+
+@app.command("list")
+def list_cases(
+    name: Annotated[
+        str | None, typer.Option("--suite", metavar="NAME", help="Only this suite.")
+    ] = None,
+) -> None:
+    """Print the case ids of the suites, one a line: each is an argument of `fa2 run`."""
+    suites = {name: suite(name)} if name else SUITES
+    console = make_console()
+    for title, cases in suites.items():
+        if not name:
+            console.print(f"# {title}: {len(cases)} cases")
+        for case in cases:
+            console.print(str(case))
+
+
+def main() -> None:
+    """The console script. Errors become one paragraph on stderr and an exit code."""
+    # So that a CI runner's polite end closes the browser too, like Ctrl+C.
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except HarnessError as error:
+        print(f"fa2: {error.message}", file=sys.stderr)
+        sys.exit(_code(error))
+
+
+def _code(error: HarnessError) -> int:
+    if isinstance(error, NoBrowser | NoAdapter):
+        return NOTHING_RAN
+    if isinstance(error, Timeout | DeviceLost):
+        return ENDED
+    return USAGE if isinstance(error, CaseError) else FAILED
+
+
+def _terminated(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,141 @@
+"""`fa2 doctor`: what stands between this machine and a running kernel, step by step."""
+
+from __future__ import annotations
+
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from server import __version__
+from server import browser as browsers
+from server.browser import Browser
+from server.cli_options import (
+    AdapterChoice,
+    AdapterOption,
+    BrowserArgOption,
+    BrowserOption,
+    HeadedOption,
+    LaunchOption,
+)
+from server.console import make_console
+from server.errors import NoAdapter, NoBrowser
+from server.harness import Harness
+from server.install import install as install_browser
+from server.launch import choose_launcher
+from server.results import NOTHING_RAN, Results
+from server.selection import select
+from server.session import adapter_name
+
+STEPS = ("secure-context", "navigator.gpu", "adapter", "device")
+PROBE = "forward:T=8,D=8"
+
+
+def doctor(
+    install: Annotated[
+        bool,
+        typer.Option("--install", help="Install a browser if none is found (Debian: as root)."),
+    ] = False,
+    browser: BrowserOption = None,
+    launch: LaunchOption = None,
+    browser_arg: BrowserArgOption = None,
+    adapter: AdapterOption = AdapterChoice.any,
+    headed: HeadedOption = False,
+) -> None:
+    """Check browser, secure context, WebGPU, adapter, device and one kernel, with timings."""
+    walk = _Walk(make_console())
+    walk.say(f"fa2 {__version__} · Python {platform.python_version()} · {_packages()}")
+    try:
+        found = _find(browser, headed=headed, install=install, walk=walk)
+        launcher = choose_launcher(found, launch.value if launch else None)
+        walk.good("browser", f"{found.path} ({found.source}), started by {launcher}")
+        harness = Harness(
+            found.path,
+            adapter.value,
+            launch=launcher,
+            headed=headed,
+            browser_args=browser_arg or (),
+        )
+        with harness:
+            walk.good("page", f"connected: {harness.environment.get('engine')}")
+            for step in STEPS:
+                walk.good(step, _detail(step, harness))
+            code = _dispatch(harness, walk)
+    except NoBrowser as error:
+        walk.bad("browser", error.message)
+        code = NOTHING_RAN
+    except NoAdapter as error:
+        for step in STEPS[: STEPS.index(error.step)] if error.step in STEPS else ():
+            walk.good(step, "")
+        walk.bad(error.step, error.message)
+        code = NOTHING_RAN
+    raise typer.Exit(code)
+
+
+class _Walk:
+    """Prints a line a step, with the time since the line before."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._since = time.perf_counter()
+
+    def say(self, text: str) -> None:
+        self._console.print(text)
+
+    def good(self, step: str, detail: str) -> None:
+        self._line("ok", "green", step, detail)
+
+    def bad(self, step: str, detail: str) -> None:
+        self._line("missing", "red", step, detail)
+
+    def _line(self, word: str, colour: str, step: str, detail: str) -> None:
+        now = time.perf_counter()
+        took, self._since = now - self._since, now
+        time_text = f"{took * 1e3:7.0f} ms  " if took >= 0.001 else " " * 12
+        self._console.print(Text.assemble((f"{word:<8}", colour), f"{step:<15}", time_text, detail))
+
+
+def _find(browser: str | None, *, headed: bool, install: bool, walk: _Walk) -> Browser:
+    try:
+        return browsers.find(browser, headed=headed)
+    except NoBrowser:
+        # A wrong path is the caller's mistake: installing something else would hide it.
+        if not install or browser not in (None, "firefox"):
+            raise
+    return install_browser("firefox" if browser == "firefox" else "chromium", walk.say)
+
+
+def _detail(step: str, harness: Harness) -> str:
+    if step != "adapter":
+        return ""
+    adapter = harness.environment.get("adapter") or {}
+    features = ", ".join(adapter.get("features") or ()) or "none"
+    return f"{adapter_name(adapter)}; features: {features}"
+
+
+def _dispatch(harness: Harness, walk: _Walk) -> int:
+    """One kernel, twice: the first time it is compiled."""
+    results = Results(harness.environment)
+    (probe,) = select([PROBE])
+    for what in ("compiled and run", "run again"):
+        report = harness.run(probe.case)
+        results.add(probe, report)
+        if report.status != "pass":
+            walk.bad("kernel", f"{PROBE}: {report.message}")
+            break
+        walk.good("kernel", f"{PROBE} {what} by {report.kernel}: pass")
+    return results.exit_code()
+
+
+def _packages() -> str:
+    found = []
+    for name in ("playwright", "numpy", "fastapi", "uvicorn"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"no {name}")
+    return ", ".join(found)

@@ -1,0 +1,83 @@
+"""`fa2 serve`: the page for a person's own browsers."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import webbrowser
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from server.app import create_app
+from server.console import make_console
+from server.errors import CaseError
+from server.security import PAGE
+from server.serving import make_server
+from server.settings import Settings
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="HOST", help="Address to listen on.")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0 takes a free one."),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page in this machine's default browser.")
+    ] = False,
+    allow_remote: Annotated[
+        bool,
+        typer.Option(
+            "--allow-remote", help="Permit a host that other machines reach; the URL gets a token."
+        ),
+    ] = False,
+) -> None:
+    """Serve the test page until Ctrl+C. Where no option is given, FA2_HOST and FA2_PORT count."""
+    given: dict[str, Any] = {"host": host, "port": port, "allow_remote": allow_remote or None}
+    try:
+        settings = Settings(**{key: value for key, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise CaseError("; ".join(str(e["msg"]) for e in error.errors())) from None
+    console = make_console()
+    listener = _listen(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    url = page_url(settings)
+    console.print(f"webgpu-fa2 is at  {url}")
+    if not settings.loopback:
+        console.print(
+            "Other machines can reach it; the token in the URL is the key. WebGPU exists only on "
+            "https and on localhost: put a proxy with a certificate in front, or open a tunnel "
+            f"there (ssh -L {settings.port}:localhost:{settings.port} …)."
+        )
+    console.print("Ctrl+C ends it.")
+    app = create_app(settings)
+    if open_page:
+        webbrowser.open(url)
+    with listener:
+        make_server(app).run(sockets=[listener])
+
+
+def page_url(settings: Settings) -> str:
+    """Where the page is; with a token, the token is in it, once."""
+    host = settings.host
+    if host in ("0.0.0.0", "::"):
+        host = socket.gethostname()
+    shown = f"[{host}]" if ":" in host else host
+    token = f"?token={settings.token.get_secret_value()}" if settings.token else ""
+    return f"http://{shown}:{settings.port}{PAGE}{token}"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            why = f"port {port} is taken by another program; --port 0 finds a free one"
+        else:
+            why = f"{host} port {port} cannot be listened on: {error.strerror or error}"
+        raise CaseError(why) from None

@@ -1,0 +1,124 @@
+"""What `fa2 run` prints: a line a check, the failure texts, and one line that sums it up.
+
+A check is one output of a case; the log-sum-exp is printed on the line of ``o``, which the same
+pass computes. Colours and the progress bar appear on a terminal only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from server.report import Report
+from server.results import Results
+from server.session import adapter_name
+
+# Statuses that are not all right, as the summary words them.
+BAD = {"fail": "FAILED", "vacuous": "VACUOUS", "error": "ERROR"}
+COLOURS = {"PASS": "green", "FAIL": "red", "VACUOUS": "red", "ERROR": "red", "SKIP": "yellow"}
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Plain text when piped; rich itself honours NO_COLOR, FORCE_COLOR and TERM."""
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True, emoji=False)
+
+
+class Printer:
+    """Prints reports as they come."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.checks = 0
+        self._bar: Progress | None = None
+
+    @contextmanager
+    def progress(self, total: int) -> Iterator[None]:
+        """A bar below the lines, on a terminal only."""
+        if not (sys.stdout.isatty() and self.console.is_terminal) or self.console.is_dumb_terminal:
+            yield
+            return
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Progress(*columns, console=self.console, transient=True) as self._bar:
+            self._bar.add_task("", total=total)
+            yield
+        self._bar = None
+
+    def heading(self, results: Results, cases: int, kappa: float) -> None:
+        environment = results.environment
+        engine = environment.get("engine") or "unknown browser"
+        adapter = adapter_name(environment.get("adapter"))
+        self._print(f"{cases} cases · {engine} · {adapter} · κ = {kappa:g}")
+
+    def running(self, case: str) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=case)
+
+    def report(self, report: Report) -> None:
+        """The lines of one case, then its message unless it passes."""
+        lines = check_lines(report)
+        for word, rest in lines:
+            self._print(Text.assemble((f"{word:<8}", COLOURS[word]), f"{report.case}  {rest}"))
+        self.checks += len(lines)
+        if report.status != "pass":
+            for line in report.message.splitlines():
+                self._print(f"        {line}")
+        if self._bar is not None:
+            self._bar.advance(self._bar.task_ids[0])
+
+    def summary(self, results: Results, selected: int) -> None:
+        """The last line: ALL PASS, or what did not."""
+        counts, ran = results.counts, len(results.entries)
+        left = "" if ran == selected else f" of {selected} selected"
+        what = f"{self.checks} checks in {ran} cases{left}, {results.seconds:.1f} s"
+        if worst := results.worst():
+            ratio, name, case = worst
+            what += f", worst |error|/allowed {_ratio(ratio)} ({name} of {case})"
+        if counts["skip"]:
+            what += f", {counts['skip']} refused"
+        bad = [f"{counts[s]} {word}" for s, word in BAD.items() if counts[s]]
+        if results.interrupted:
+            word, colour = "INTERRUPTED", "yellow"
+        elif bad:
+            word, colour = ", ".join(bad), "red"
+        elif counts["pass"]:
+            word, colour = "ALL PASS", "green"
+        else:
+            word, colour = "NOTHING RAN", "red"
+        self._print(Text.assemble((word, f"bold {colour}"), ": ", what))
+
+    def _print(self, text: str | Text) -> None:
+        self.console.print(text)
+
+
+def check_lines(report: Report) -> list[tuple[str, str]]:
+    """``(word, text)`` a check: the verdict in a word, the output and its |error| / allowed."""
+    if report.status in ("error", "skip") or not report.outputs:
+        return [(report.status.upper(), "")]
+    ratios = {name: output.worst_ratio for name, output in report.outputs.items()}
+    groups = [[name] for name in ratios if name != "lse" or "o" not in ratios]
+    for group in groups:
+        if group == ["o"] and "lse" in ratios:
+            group.append("lse")
+    good = [all(ratios[name] <= 1 for name in group) for group in groups]
+    texts = ["  ".join(f"{name} {_ratio(ratios[name])}" for name in group) for group in groups]
+    if report.status != "fail":
+        return [(report.status.upper(), text) for text in texts]
+    # A fault that no ratio shows (memory written beyond an output, say) is every line's.
+    shown = not all(good)
+    return [
+        ("PASS" if shown and fine else "FAIL", text) for fine, text in zip(good, texts, strict=True)
+    ]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3g}"

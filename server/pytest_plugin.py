@@ -1,0 +1,195 @@
+"""pytest: a browser for the session, cases as parameters, evidence of failures.
+
+In a test, ``harness`` is a Harness with a working adapter and ``fa2_run`` runs a case and fails
+the test unless it passes::
+
+    @fa2_cases("smoke")
+    def test_the_smoke_suite_passes(case, fa2_run):
+        fa2_run(case)
+
+Options: --require-webgpu, --adapter, --fa2-browser, --fa2-launch, --fa2-browser-arg,
+--fa2-kappa, --fa2-timeout, --fa2-artifacts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import pytest
+
+from server import browser
+from server.errors import HarnessError, NoAdapter, NoBrowser
+from server.harness import Harness
+from server.launch import LAUNCHERS
+from server.launch_flags import ADAPTERS
+from server.report import Report
+from server.session import adapter_name
+from server.suites import suite
+
+FIXTURES = ("harness", "fa2_run")
+_state = pytest.StashKey["_State"]()
+
+
+def fa2_cases(name: str) -> pytest.MarkDecorator:
+    """Parametrises ``case`` over a suite; the ids are the case ids."""
+    return pytest.mark.parametrize("case", suite(name), ids=str)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("fa2", "webgpu-fa2: kernels in a browser")
+    add = group.addoption
+    add("--require-webgpu", action="store_true", help="no browser or adapter is an error, no skip")
+    add("--adapter", choices=ADAPTERS, default="any", help="the kind of adapter that is acceptable")
+    add("--fa2-browser", metavar="PATH|firefox", help="the browser; else an installed one")
+    add("--fa2-launch", choices=LAUNCHERS, help="how the browser is started")
+    add("--fa2-browser-arg", action="append", default=[], metavar="ARG", help="may be repeated")
+    add("--fa2-kappa", type=float, default=4.0, metavar="X", help="scales all error bounds")
+    add("--fa2-timeout", type=float, default=60.0, metavar="S", help="seconds for a small case")
+    add("--fa2-artifacts", default="test-results", metavar="DIR", help="evidence of failures")
+
+
+class _State:
+    """The session's harness: started once, when the first test needs it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self._harness: Harness | None = None
+        self._problem: HarnessError | None = None
+
+    def harness(self) -> Harness:
+        """Raises NoBrowser or NoAdapter, each time the same."""
+        if self._problem is not None:
+            raise self._problem
+        if self._harness is None:
+            option = self.config.getoption
+            try:
+                self._harness = Harness(
+                    option("--fa2-browser"),
+                    option("--adapter"),
+                    option("--fa2-timeout"),
+                    launch=option("--fa2-launch"),
+                    browser_args=option("--fa2-browser-arg"),
+                ).start()
+            except (NoBrowser, NoAdapter) as problem:
+                self._problem = problem
+                raise
+        return self._harness
+
+    def close(self) -> None:
+        harness, self._harness = self._harness, None
+        if harness is not None:
+            harness.close()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_state] = _State(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[_state].close()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    try:
+        found = browser.find(config.getoption("--fa2-browser"))
+    except NoBrowser:
+        return "fa2: no browser"
+    return f"fa2: browser {found.path} ({found.source}), adapter wanted: {config.option.adapter}"
+
+
+def pytest_report_collectionfinish(
+    config: pytest.Config, items: list[pytest.Item]
+) -> list[str] | str:
+    """The adapter is known only once the browser runs: it is started if a test needs it."""
+    if config.option.collectonly or not any(_needs_browser(item) for item in items):
+        return []
+    try:
+        environment = config.stash[_state].harness().environment
+    except HarnessError as problem:
+        return f"fa2: no WebGPU: {problem.message}"
+    return f"fa2: {environment.get('engine')}, {adapter_name(environment.get('adapter'))}"
+
+
+def _needs_browser(item: pytest.Item) -> bool:
+    return any(name in getattr(item, "fixturenames", ()) for name in FIXTURES)
+
+
+@pytest.fixture(scope="session")
+def harness(pytestconfig: pytest.Config) -> Harness:
+    """The session's Harness. Without an adapter: a skip, or an error under --require-webgpu."""
+    try:
+        return pytestconfig.stash[_state].harness()
+    except (NoBrowser, NoAdapter) as problem:
+        refuse(pytestconfig, problem)
+
+
+def refuse(config: pytest.Config, problem: HarnessError) -> NoReturn:
+    """Skips the test for want of a browser or adapter, or fails it under --require-webgpu."""
+    if config.getoption("--require-webgpu"):
+        pytest.fail(f"--require-webgpu: {problem.message}", pytrace=False)
+    pytest.skip(problem.message)
+
+
+@pytest.fixture
+def fa2_run(
+    harness: Harness, pytestconfig: pytest.Config, record_property: Callable[[str, object], None]
+) -> Callable[..., Report]:
+    """Runs a case and fails the test, with the report's text, unless it passes."""
+
+    def run(case: Any, **options: Any) -> Report:
+        options.setdefault("kappa", pytestconfig.getoption("--fa2-kappa"))
+        report = harness.run(case, **options)
+        record_property("kernel", report.kernel)
+        for name, output in report.outputs.items():
+            record_property(f"worst_ratio.{name}", output.worst_ratio)
+        if report.status == "skip":
+            pytest.skip(report.message)
+        if report.status != "pass":
+            pytest.fail(f"{case}: {report.status}\n{report.message}", pytrace=False)
+        return report
+
+    return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """On failure: the page's console, a screenshot and the failure text under test-results/."""
+    report = yield
+    if report.failed and call.when in ("setup", "call") and _needs_browser(item):
+        folder = artifact_folder(Path(item.config.getoption("--fa2-artifacts")), item)
+        kept = keep_evidence(folder, report.longreprtext, _used(item))
+        report.sections.append(("fa2", f"evidence: {', '.join(map(str, kept))}"))
+    return report
+
+
+def artifact_folder(root: Path, item: pytest.Item) -> Path:
+    """A folder named by the case, or by the test if it has none; safe on every file system."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    name = str(parameters.get("case", item.name))
+    return root / re.sub(r"[^A-Za-z0-9=,._-]+", "-", name)[:150].strip("-.")
+
+
+def keep_evidence(folder: Path, failure: str, harness: Harness | None) -> list[Path]:
+    """Writes ``failure.txt``, ``console.txt`` and ``screenshot.png``; returns what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"failure.txt": failure}
+    if harness is not None:
+        texts["console.txt"] = "\n".join(harness.page_console)
+    for name, text in texts.items():
+        (folder / name).write_text(text + "\n", encoding="utf-8", errors="replace")
+    kept = [folder / name for name in texts]
+    picture = folder / "screenshot.png"
+    if harness is not None and harness.screenshot(picture):
+        kept.append(picture)
+    return kept
+
+
+def _used(item: pytest.Item) -> Harness | None:
+    used = cast("dict[str, Any]", getattr(item, "funcargs", {}))
+    found: Iterator[Harness] = (x for x in used.values() if isinstance(x, Harness))
+    return next(found, None)

@@ -1,0 +1,95 @@
+"""One browser with one page, connected to our server and seen to have the adapter wanted."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from server.browser import Browser
+from server.errors import NoAdapter, NoBrowser
+from server.launch import Launched, Launcher, Options, launch
+from server.security import PAGE
+from server.service import Service
+
+CONNECT_S = 60.0
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a browser is opened, the first time and again after a crash."""
+
+    browser: Browser
+    launcher: Launcher
+    options: Options
+
+
+class Session:
+    """Raises NoBrowser when no page connects, NoAdapter when it offers no fitting adapter."""
+
+    def __init__(self, service: Service, opening: Opening) -> None:
+        self._service, self._opening = service, opening
+        self.page = secrets.token_urlsafe(16)
+        url = f"{service.url}{PAGE}?page={self.page}"
+        self.launched: Launched = launch(opening.browser, url, opening.launcher, opening.options)
+        try:
+            self.environment = self._connect()
+            self._check()
+        except BaseException:
+            self.launched.close()
+            raise
+
+    @property
+    def usable(self) -> bool:
+        """The browser lives and its page is connected."""
+        return self.launched.alive() and self._service.pages.connected(self.page)
+
+    def close(self) -> None:
+        self.launched.close()
+
+    def _connect(self) -> dict[str, Any]:
+        deadline = time.monotonic() + CONNECT_S
+        while time.monotonic() < deadline:
+            environment = self._service.pages.wait_for_environment(self.page, POLL_S)
+            if environment is not None:
+                return environment
+            if not self.launched.alive():
+                raise NoBrowser(f"{self._program} ended before its page was up; {self._last()}")
+        raise NoBrowser(
+            f"{self._program} was started, but its page said nothing within {CONNECT_S:g} s; "
+            f"{self._last()}"
+        )
+
+    def _check(self) -> None:
+        found, wanted = self.environment, self._opening.options.adapter
+        if not found.get("ok"):
+            raise NoAdapter(
+                found.get("message") or f"{self._program} offers no WebGPU adapter",
+                step=found.get("step") or "adapter",
+            )
+        adapter = found.get("adapter") or {}
+        kind = "software" if adapter.get("fallback") else "hardware"
+        if wanted not in ("any", kind):
+            raise NoAdapter(
+                f"--adapter {wanted} was asked for, but {self._program} offers the {kind} adapter "
+                f"{adapter_name(adapter)}; use --adapter {kind} or any, or another browser"
+            )
+
+    @property
+    def _program(self) -> str:
+        return str(self._opening.browser.path)
+
+    def _last(self) -> str:
+        lines = [line for line in self.launched.console if line.strip()][-5:]
+        return "its last lines: " + " | ".join(lines) if lines else "it printed nothing"
+
+
+def adapter_name(adapter: dict[str, Any] | None) -> str:
+    """An adapter in a few words: what is known of it, and whether it computes on the CPU."""
+    if not adapter:
+        return "no adapter"
+    words = [adapter.get(key) for key in ("vendor", "architecture", "device", "description")]
+    name = " ".join(dict.fromkeys(word for word in words if word)) or "unnamed adapter"
+    return f"{name} (software)" if adapter.get("fallback") else name

@@ -1,0 +1,26 @@
+"""What every test gets: floating-point traps, and no settings from the caller's environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _loud_numerics() -> Iterator[None]:
+    """Overflow, division by zero and NaN raise; underflow is part of softmax."""
+    with np.errstate(all="raise", under="ignore"):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """What the person who runs the tests has set, or remembered in a cache, means nothing here."""
+    for name in [name for name in os.environ if name.startswith("FA2_") and name != "FA2_BROWSER"]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))

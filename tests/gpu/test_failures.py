@@ -1,0 +1,165 @@
+"""What a kernel, a driver or a browser can do wrong, and that the next case passes all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from server.errors import CaseError, NoAdapter
+from server.harness import Harness
+from server.launch_playwright import PlaywrightBrowser
+from server.paths import STATIC
+
+CASE = "forward:T=40,H=2,D=8"
+KERNEL = "fa2_forward.wgsl"
+LONG_S = 60.0  # for a kernel that runs for ever: only its own deadline may end it
+
+
+def shipped() -> str:
+    return (STATIC / "shaders" / KERNEL).read_text(encoding="utf-8")
+
+
+def broken(old: str, new: str) -> dict[str, str]:
+    text = shipped()
+    assert text.count(old) == 1, f"the shipped text no longer holds {old!r} once"
+    return {KERNEL: text.replace(old, new)}
+
+
+# Reads a buffer in its condition, so that no compiler can prove the loop endless and drop it.
+ENDLESS = broken(
+    "let item = item_of(",
+    "var spin = 0u;\n"
+    "  while (spin < 1u || K[spin & 1u] < 1.0e30) { spin = (spin & 0xffffu) + 1u; }\n"
+    "  let item = item_of(",
+)
+
+
+@pytest.fixture
+def own() -> Iterator[Harness]:
+    """A browser of this test's own, which it may wreck."""
+    with Harness() as harness:
+        yield harness
+
+
+@contextmanager
+def while_it_runs(harness: Harness, act: Callable[[], object]) -> Iterator[None]:
+    """``act`` is called once the page has the next run in hand."""
+
+    def wait() -> None:
+        deadline = time.monotonic() + LONG_S
+        while time.monotonic() < deadline:
+            run = harness.current
+            if run is not None and (run.progress or {}).get("phase") == "run":
+                time.sleep(0.3)  # the kernel has been submitted by then
+                act()
+                return
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    yield
+    thread.join()
+
+
+def crash_gpu(harness: Harness) -> None:
+    assert isinstance(harness.launched, PlaywrightBrowser)
+    harness.launched.cdp("Browser.crashGpuProcess")
+
+
+def kill(harness: Harness) -> None:
+    assert harness.launched is not None
+    os.kill(harness.launched.pid, signal.SIGKILL)
+
+
+def passes(harness: Harness) -> None:
+    report = harness.run(CASE)
+    assert report.status == "pass", report.message
+
+
+def test_a_syntax_error_is_placed_by_file_line_and_column(harness: Harness) -> None:
+    lines = shipped().splitlines()
+    number = next(n for n, line in enumerate(lines) if "S = S * params.scale;" in line)
+    lines[number] = "    S = S * params.scalee;"
+    report = harness.run(CASE, kernel="fa2", shaders={KERNEL: "\n".join(lines)})
+    assert (report.status, report.error.kind) == ("error", "compile")
+    assert report.error.file == KERNEL
+    assert report.error.line == number + 1
+    assert lines[number][report.error.column - 1 :].startswith(("scalee", "params.scalee"))
+    assert f"{KERNEL}:{number + 1}:" in report.message
+    passes(harness)
+
+
+def test_a_syntax_error_in_a_shared_file_is_placed_in_that_file(harness: Harness) -> None:
+    name = "common/masking.wgsl"
+    text = (STATIC / "shaders" / name).read_text(encoding="utf-8")
+    report = harness.run(CASE, shaders={name: text + "\nfn oops( {}\n"})
+    assert report.error is not None
+    assert (report.error.kind, report.error.file) == ("compile", name)
+    assert report.error.line == len(text.splitlines()) + 2
+
+
+def test_a_kernel_that_never_runs_is_caught(harness: Harness) -> None:
+    never = broken("if (item.exists)", "if (item.exists && params.Tq == 0u)")
+    report = harness.run(CASE, kernel="fa2", shaders=never)
+    assert report.status == "fail"
+    assert "written" in report.message
+
+
+def test_a_kernel_that_loops_for_ever_ends_in_a_timeout_and_the_next_case_passes(
+    own: Harness,
+) -> None:
+    began = time.monotonic()
+    report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=3)
+    assert (report.status, report.error.kind) == ("error", "timeout")
+    assert time.monotonic() - began < 20
+    passes(own)
+
+
+def test_a_crash_of_the_gpu_process_ends_in_an_error_and_the_next_case_passes(
+    own: Harness,
+) -> None:
+    for _ in range(3):  # a browser that has lost its GPU often offers no adapter any more
+        with while_it_runs(own, lambda: crash_gpu(own)):
+            report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=LONG_S)
+        assert (report.status, report.error.kind) == ("error", "device-lost"), report.message
+        passes(own)
+
+
+def test_a_killed_browser_ends_in_an_error_and_the_next_case_passes(own: Harness) -> None:
+    with while_it_runs(own, lambda: kill(own)):
+        report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=LONG_S)
+    assert (report.status, report.error.kind) == ("error", "device-lost"), report.message
+    passes(own)
+
+
+def test_a_browser_killed_between_two_runs_is_replaced(own: Harness) -> None:
+    passes(own)
+    kill(own)
+    passes(own)
+
+
+def test_a_browser_without_webgpu_has_no_adapter() -> None:
+    with pytest.raises(NoAdapter, match="--enable-unsafe-webgpu") as caught, Harness(webgpu=False):
+        pass
+    assert caught.value.step == "adapter"
+
+
+def test_an_adapter_of_the_wrong_kind_is_refused(harness: Harness) -> None:
+    software = harness.environment["adapter"]["fallback"]
+    wrong, right = ("hardware", "software") if software else ("software", "hardware")
+    with pytest.raises(NoAdapter, match=f"--adapter {wrong} was asked for"), Harness(adapter=wrong):
+        pass
+    with Harness(adapter=right) as other:
+        passes(other)
+
+
+def test_shaders_outside_the_shader_folder_are_refused(harness: Harness) -> None:
+    for name in ("../js/page.js", "no-such.wgsl", "/etc/passwd"):
+        with pytest.raises(CaseError, match="must be the path of a file"):
+            harness.run(CASE, shaders={name: "text"})

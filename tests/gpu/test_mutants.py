@@ -1,0 +1,276 @@
+"""The judge can fail: broken kernels, made from the shipped ones by one small edit each.
+
+Each edit must change the text, each broken kernel must be caught, and the shipped kernel must
+pass the same case. Head sizes stay small, since building a pipeline is what costs time here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from server.harness import Harness
+from server.paths import STATIC
+
+SHADERS = STATIC / "shaders"
+FA2, BASELINE, ATTN = "fa2_forward.wgsl", "attn_fused_sv.wgsl", "attn_writeback.wgsl"
+MASKING = "common/masking.wgsl"
+
+LONG = "forward:T=70,H=2,D=8,kernel=fa2"  # three key tiles, the last one not full
+OPEN = "forward:B=2,T=33,H=2,D=16,causal=0,kernel=fa2"
+GROUPED = "forward:B=2,T=40,H=4,Hkv=2,D=8,kernel=fa2"
+GROWING = "forward:T=200,H=2,D=16,dist=growing,kernel=fa2"
+SHORT_Q = "forward:Tq=19,Tk=45,H=2,D=8,kernel=fa2"
+BLIND = "forward:Tq=45,Tk=19,H=2,D=8,kernel=fa2"  # the first 26 rows see no key
+WITH_ATTN = "forward:T=40,H=2,D=8,attn=1,kernel=fa2"
+SLOW = "forward:T=70,H=2,D=8,kernel=baseline"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``new`` in place of ``old`` in ``file``; the verdict's text must match ``says``."""
+
+    name: str
+    case: str
+    old: str
+    new: str
+    says: str
+    file: str = FA2
+
+    def shaders(self) -> dict[str, str]:
+        shipped = (SHADERS / self.file).read_text(encoding="utf-8")
+        assert shipped.count(self.old) == 1, f"{self.name}: the shipped text has changed"
+        broken = shipped.replace(self.old, self.new)
+        assert broken != shipped
+        return {self.file: broken}
+
+
+MUTANTS = [
+    Mutant("sees one key too many", LONG, "causal_offset + 1,", "causal_offset + 2,", "o", MASKING),
+    Mutant("sees one key too few", LONG, "causal_offset + 1,", "causal_offset,", "o", MASKING),
+    Mutant("mask forgotten", LONG, "if (!CAUSAL)", "if (!CAUSAL || params.Tq > 0u)", "o", MASKING),
+    Mutant(
+        "top-left instead of bottom-right",
+        SHORT_Q,
+        "i32(i) + params.causal_offset + 1",
+        "i32(i) + 1",
+        "o",
+        MASKING,
+    ),
+    Mutant(
+        "keys beyond the end are seen",
+        OPEN,
+        "return params.Tk;",
+        "return params.Tk + 1u;",
+        "o",
+        MASKING,
+    ),
+    Mutant(
+        "last, partial key tile dropped",
+        LONG,
+        "j0 < last_end; j0 += BC",
+        "j0 + BC <= last_end; j0 += BC",
+        "o",
+    ),
+    Mutant(
+        "first key tile skipped",
+        LONG,
+        "var j0 = 0u; j0 < last_end",
+        "var j0 = BC; j0 < last_end",
+        "o",
+    ),
+    Mutant(
+        "later rows lose their last key tile",
+        LONG,
+        "key_end(min(i0 + BR, params.Tq) - 1u)",
+        "key_end(i0)",
+        "o",
+    ),
+    Mutant(
+        "edge tile taken for an inner one",
+        LONG,
+        "if (j0 + BC > first_end)",
+        "if (j0 > first_end)",
+        "o",
+    ),
+    Mutant(
+        "rescale of O lost",
+        GROWING,
+        "O_0 = scale_rows(O_0, alpha);",
+        "O_0 = scale_rows(O_0, vec4<f32>(1.0));",
+        "o",
+    ),
+    Mutant("rescale of the sum lost", GROWING, "l_i = l_i * alpha + P[0]", "l_i = l_i + P[0]", "o"),
+    Mutant(
+        "rescale in base 2",
+        GROWING,
+        "let alpha = exp(m_i - m_new);",
+        "let alpha = exp2(m_i - m_new);",
+        "o",
+    ),
+    Mutant(
+        "running maximum forgotten",
+        GROWING,
+        "var m_new = m_i;",
+        "var m_new = vec4<f32>(SCORE_FLOOR);",
+        "o",
+    ),
+    Mutant(
+        "scale 0.1 % off", LONG, "S = S * params.scale;", "S = S * (params.scale * 1.001);", "o"
+    ),
+    Mutant("scale forgotten", LONG, "S = S * params.scale;", "", "o"),
+    Mutant(
+        "sum not divided out", LONG, "let weight = 1.0 / l;", "let weight = vec4<f32>(1.0);", "o"
+    ),
+    Mutant("result 0.01 % off", LONG, "let weight = 1.0 / l;", "let weight = 1.0001 / l;", "o"),
+    Mutant("LSE in base 2", LONG, "m_i[r] + log(l[r])", "(m_i[r] + log(l[r])) * 1.44269504", "lse"),
+    Mutant("LSE without the maximum", LONG, "m_i[r] + log(l[r])", "log(l[r])", "lse"),
+    Mutant(
+        "wrong head map",
+        GROUPED,
+        "item.h / params.group",
+        "item.h % (params.H / params.group)",
+        "o",
+    ),
+    Mutant(
+        "V of the query head", GROUPED, "kv_head * params.v_head", "item.h * params.v_head", "o"
+    ),
+    Mutant(
+        "every batch reads the first",
+        GROUPED,
+        "item.b * params.q_batch",
+        "0u * params.q_batch",
+        "o",
+    ),
+    Mutant(
+        "Q and K read before they are complete",
+        LONG,
+        "workgroupBarrier();  // the chunk of Q and K is complete",
+        "",
+        "o",
+    ),
+    Mutant(
+        "P and V read before they are complete",
+        LONG,
+        "workgroupBarrier();  // P and this chunk of V are complete",
+        "",
+        "o",
+    ),
+    Mutant(
+        "maxima read before they are complete",
+        LONG,
+        "workgroupBarrier();  // all maxima are there, and Q and K have been read",
+        "",
+        "o",
+    ),
+    Mutant(
+        "last row unwritten",
+        LONG,
+        "if (i + r < params.Tq && d < HEAD_DIM)",
+        "if (i + r + 1u < params.Tq && d < HEAD_DIM)",
+        "o",
+    ),
+    Mutant(
+        "last channel unwritten",
+        LONG,
+        "if (i + r < params.Tq && d < HEAD_DIM)",
+        "if (i + r < params.Tq && d + 1u < HEAD_DIM)",
+        "o",
+    ),
+    Mutant(
+        "last LSE unwritten",
+        LONG,
+        "if (i + r < params.Tq) {",
+        "if (i + r + 1u < params.Tq) {",
+        "lse",
+    ),
+    Mutant(
+        "rows written past the end",
+        "forward:T=37,D=8,kernel=fa2",
+        "if (i + r < params.Tq && d < HEAD_DIM)",
+        "if (d < HEAD_DIM)",
+        "o",
+    ),
+    Mutant("never runs", LONG, "if (item.exists)", "if (item.exists && params.Tq == 0u)", "o"),
+    Mutant(
+        "adds to what the buffer holds",
+        LONG,
+        "+ d] = column[r];",
+        "+ d] += column[r];",
+        "o",
+    ),
+    Mutant(
+        "keeps what an earlier run left",
+        LONG,
+        "{ O[at + (i + r) * params.o_row + d] = column[r]; }",
+        "{ let at_d = at + (i + r) * params.o_row + d;"
+        " O[at_d] = select(column[r], 0.0, bitcast<u32>(O[at_d]) >> 31u == 1u); }",
+        "o",
+    ),
+    Mutant(
+        "a NaN at one place",
+        LONG,
+        "+ d] = column[r];",
+        "+ d] = select(column[r], bitcast<f32>(0x7fc00000u | params.Tq), i + r + d == 20u);",
+        "o",
+    ),
+    Mutant(
+        "a row without keys divides by zero",
+        BLIND,
+        "l = select(vec4<f32>(1.0), l, row_sees);",
+        "",
+        "o",
+    ),
+    Mutant(
+        "a row without keys averages V",
+        BLIND,
+        "select(vec4<f32>(), exp(s - m), s > vec4<f32>(SCORE_FLOOR))",
+        "exp(s - m)",
+        "o",
+    ),
+    Mutant(
+        "a row without keys has LSE 0",
+        BLIND,
+        "select(LSE_EMPTY, m_i[r] + log(l[r]), row_sees[r])",
+        "select(0.0, m_i[r] + log(l[r]), row_sees[r])",
+        "lse",
+    ),
+    Mutant(
+        "attn above the diagonal", WITH_ATTN, "if (j < ends[r])", "if (j <= ends[r])", "attn", ATTN
+    ),
+    Mutant("attn not normalised", WITH_ATTN, "exp(s[r] - LSE[at])", "exp(s[r])", "attn", ATTN),
+    Mutant(
+        "attn last key unwritten",
+        WITH_ATTN,
+        "if (j >= params.Tk)",
+        "if (j + 1u >= params.Tk)",
+        "attn",
+        ATTN,
+    ),
+    Mutant("baseline: rescale of O lost", SLOW, "+ d] * alpha + sum", "+ d] + sum", "o", BASELINE),
+    Mutant("baseline: rescale of the sum lost", SLOW, "l_i *= alpha;", "", "o", BASELINE),
+    Mutant(
+        "baseline: last key dropped",
+        SLOW,
+        "let end = key_end(i);",
+        "let end = max(key_end(i), 1u) - 1u;",
+        "o",
+        BASELINE,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", sorted({mutant.case for mutant in MUTANTS}))
+def test_the_shipped_kernel_passes_what_the_broken_ones_must_fail(
+    harness: Harness, case: str
+) -> None:
+    report = harness.run(case)
+    assert report.status == "pass", report.message
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_broken_kernel_fails(harness: Harness, mutant: Mutant) -> None:
+    report = harness.run(mutant.case, shaders=mutant.shaders())
+    assert report.status == "fail", f"{report.status}: {report.message}"
+    assert mutant.says in report.message
