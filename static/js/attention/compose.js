@@ -5,7 +5,7 @@
  * the kernel keeps its own line numbers and the rest can be mapped back to its file.
  */
 import { ComposeError } from "./errors.js";
-import { paramsMismatch } from "./params.js";
+import { PARAMS, paramsMismatch } from "./params.js";
 
 /**
  * @typedef {import("./errors.js").Place} Place
@@ -22,12 +22,14 @@ export const CONSTANTS_FILE = "(constants)";
  * @param {string} file path of the kernel under the shader folder
  * @param {Readonly<Record<string, Constant>>} constants
  * @param {Readonly<Record<string, string>>} sources text of the kernel and of every used file
- * @param {{enable?: readonly string[]}} [options] WGSL extensions to enable
+ * @param {object} [options]
+ * @param {readonly string[]} [options.enable] WGSL extensions to enable
+ * @param {readonly import("./params.js").Member[]} [options.params] members of `struct Params`
  * @returns {Composed}
  * @throws {ComposeError} a `@use` that names no file or comes twice, a constant that the text never
- *   mentions or declares itself, a `struct Params` that differs from params.js
+ *   mentions or declares itself, a `struct Params` that differs from `params`
  */
-export function compose(file, constants, sources, { enable = [] } = {}) {
+export function compose(file, constants, sources, { enable = [], params = PARAMS } = {}) {
   const files = usedFiles(file, sources);
   const prefix = enable.map((name) => `enable ${name}; `).join("");
   const parts = files.map((name) => ({ name, lines: sources[name].split("\n") }));
@@ -72,7 +74,7 @@ export function compose(file, constants, sources, { enable = [] } = {}) {
       );
     }
   }
-  const mismatch = paramsMismatch(own);
+  const mismatch = paramsMismatch(own, params);
   if (mismatch) refuse(mismatch.message, mismatch.index);
   return { text: prefix + body, locate };
 }

@@ -7,12 +7,13 @@
 
 /**
  * @typedef {"u32" | "i32" | "f32"} ScalarType
+ * @typedef {readonly [string, ScalarType]} Member
  * @typedef {Record<string, number>} ParamValues
  */
 
 const TENSORS = ["q", "k", "v", "o"];
 
-/** Members in order. @type {readonly (readonly [string, ScalarType])[]} */
+/** Members in order. @type {readonly Member[]} */
 export const PARAMS = [
   ["B", "u32"],
   ["H", "u32"],
@@ -37,12 +38,13 @@ export const PARAMS_BYTES = Math.ceil((PARAMS.length * 4) / 16) * 16;
  * @param {ParamValues} values every member by name
  * @param {DataView} into at least PARAMS_BYTES long
  * @param {number} at byte offset
+ * @param {readonly Member[]} [members] in order
  * @throws {RangeError} a member is missing, superfluous or out of its type's range
  */
-export function packParams(values, into, at) {
-  const unknown = Object.keys(values).find((name) => !PARAMS.some(([n]) => n === name));
+export function packParams(values, into, at, members = PARAMS) {
+  const unknown = Object.keys(values).find((name) => !members.some(([n]) => n === name));
   if (unknown !== undefined) throw new RangeError(`params: there is no member "${unknown}"`);
-  PARAMS.forEach(([name, type], n) => {
+  members.forEach(([name, type], n) => {
     const value = values[name];
     const low = type === "i32" ? -(2 ** 31) : 0;
     const high = type === "i32" ? 2 ** 31 : 2 ** 32;
@@ -58,18 +60,19 @@ export function packParams(values, into, at) {
 /**
  * Compares a WGSL text's `struct Params` with the packing.
  * @param {string} text WGSL without comments
+ * @param {readonly Member[]} [packed] what is packed
  * @returns {{message: string, index: number} | null} the first difference and where it stands
  */
-export function paramsMismatch(text) {
+export function paramsMismatch(text, packed = PARAMS) {
   const struct = /\bstruct\s+Params\s*\{([^}]*)\}/.exec(text);
   if (struct === null) return { message: "no struct Params: every kernel reads it", index: 0 };
   const body = struct.index + struct[0].indexOf("{") + 1;
   const members = [...struct[1].matchAll(/([A-Za-z_]\w*)\s*:\s*([^,\s]+(?:\s*<[^>]*>)?)/g)];
-  for (let n = 0; n < Math.max(members.length, PARAMS.length); n++) {
+  for (let n = 0; n < Math.max(members.length, packed.length); n++) {
     const shader = members[n] ? `${members[n][1]}: ${members[n][2]}` : "nothing";
-    const packed = PARAMS[n] ? `${PARAMS[n][0]}: ${PARAMS[n][1]}` : "nothing";
-    if (shader !== packed) {
-      const message = `struct Params, member ${n}: the shader has ${shader}, params.js packs ${packed}`;
+    const wanted = packed[n] ? `${packed[n][0]}: ${packed[n][1]}` : "nothing";
+    if (shader !== wanted) {
+      const message = `struct Params, member ${n}: the shader has ${shader}, params.js packs ${wanted}`;
       return { message, index: body + (members[n]?.index ?? struct[1].length) };
     }
   }

@@ -4,7 +4,10 @@ import { CompileError } from "./errors.js";
 
 /**
  * @typedef {import("./compose.js").Composed} Composed
- * @typedef {import("./types.js").Pass} Pass
+ * @typedef {object} Pass what a pipeline needs to know of one
+ * @property {string} kernel entry point
+ * @property {string} file path under the shader folder
+ * @property {readonly {access: "read" | "write"}[]} bindings from 1 on; binding 0 is the uniform
  * @typedef {object} Compiled
  * @property {GPUComputePipeline} pipeline
  * @property {GPUBindGroupLayout} layout
