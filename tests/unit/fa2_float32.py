@@ -29,7 +29,7 @@ def _weighted(total: Any, p: Any, v: Any) -> None:
 
 
 def fa2(q, k, v, *, do=None, bias=None, causal=True, offset=0, softcap=0.0, scale=None, tile=16):
-    """Canonical arrays in, ``o lse dq dk dv dbias`` out, everything float32. No windows."""
+    """Canonical arrays in, ``o lse attn dq dk dv dbias`` out, all float32. No windows."""
     with np.errstate(all="ignore"):
         return _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile)
 
@@ -39,7 +39,7 @@ def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile):
     Tk, Hkv = k.shape[1:3]
     scale = F(D**-0.5 if scale is None else scale)
     o, lse = np.zeros((B, Tq, H, D), F), np.zeros((B, H, Tq), F)
-    got = {"o": o, "lse": lse}
+    got = {"o": o, "lse": lse, "attn": np.zeros((B, H, Tq, Tk), F)}
     if do is not None:
         got |= {"dq": np.zeros_like(q), "dk": np.zeros_like(k), "dv": np.zeros_like(v)}
         got = {name: array.astype(F) for name, array in got.items()}
@@ -81,6 +81,10 @@ def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile):
                     m = m_new
                 some = l_i > 0
                 safe = np.where(some, l_i, F(1))
+                for j0 in range(0, Tk, tile):  # the writeback of attn, from the final m and l
+                    _, j, s, seen, _ = scores(i0, j0)
+                    p = np.where(seen, np.exp(np.minimum(s - m[:, None], F(0))), F(0))
+                    got["attn"][b, h, i0 : i0 + R, j0 : j0 + len(j)] = p / safe[:, None]
                 o[b, i0 : i0 + R, h] = np.where(some[:, None], acc / safe[:, None], F(0))
                 lse[b, h, i0 : i0 + R] = np.where(some, m + np.log(safe), F(-3e38))
             if do is None:

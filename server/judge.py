@@ -1,0 +1,220 @@
+"""From uploaded tensors to a report: pure, so it may run in any thread, any number at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from server import report, verdict
+from server.attention_problem import Array, Problem, rows_with_keys
+from server.cases import Case
+from server.controls import negative_controls
+from server.errors import CaseError, ShapeError
+from server.inputs import constant_addends, digest, make_inputs
+from server.measure import Bounds, Measured, Sample, measure, sample_of
+from server.outputs import AXES, logical, outputs_of, want
+from server.patterns import Bools, Geometry, describe
+from server.report import Control, Done, OutputReport, Report
+from server.tolerance import KAPPA
+from server.verdict import Comparison, Failure, compare
+
+
+def judge(
+    case: Case,
+    *,
+    tensors: Mapping[str, Array],
+    done: Done,
+    poison: tuple[int, int],
+    kappa: float = KAPPA,
+    inputs: Mapping[str, Array] | None = None,
+) -> Report:
+    """The report on what a page uploaded.
+
+    ``tensors``: every tensor of ``outputs.want(case)``, flat or shaped, little-endian dtypes as
+    named there. ``poison``: the fill words of both passes. ``inputs``: the caller's own arrays in
+    logical order; None: those of the case's seed.
+
+    Whatever the kernel did becomes a Report. Raises ShapeError when ``inputs`` do not fit the case
+    and CaseError when the poison words cannot do their work.
+    """
+    if done.status == "skip":
+        return report.skipped(case, done, kappa)
+    if done.status != "ok" or done.error is not None:
+        error = done.error or report.RunError("page", f"the page ended with {done.status!r}")
+        return report.failed_to_run(case, error.kind, error.message, done, kappa)
+    if len(set(poison)) != 2 or not all(verdict.is_poison(word) for word in poison):
+        shown = ", ".join(f"0x{word:08x}" for word in poison)
+        raise CaseError(f"poison words {shown}: they must differ and be NaN as f32 and as two f16")
+    if done.dispatches < 1:
+        message = "nothing was dispatched: the outputs cannot come from the kernel"
+        return report.failed_to_run(case, "page", message, done, kappa)
+    own = make_inputs(case) if inputs is None else dict(inputs)
+    expected = digest(own)
+    if done.input_sha256 != expected:
+        message = (
+            f"the page computed from other inputs: their SHA-256 is "
+            f"{done.input_sha256 or 'missing'}, that of the case is {expected}. A stale tab or a "
+            "changed generator does this; reload the page"
+        )
+        return report.failed_to_run(case, "page", message, done, kappa)
+    for name, array in own.items():
+        if not (np.isfinite(array) | (np.isneginf(array) & (name == "bias"))).all():
+            message = f"{name} holds NaN or infinity; only a bias may hold −inf (a masked key)"
+            return report.failed_to_run(case, "case", message, done, kappa)
+    with np.errstate(all="ignore"):
+        return _judge(case, tensors, done, poison, kappa, own, seeded=inputs is None)
+
+
+def _judge(
+    case: Case,
+    tensors: Mapping[str, Array],
+    done: Done,
+    poison: tuple[int, int],
+    kappa: float,
+    inputs: Mapping[str, Array],
+    *,
+    seeded: bool,
+) -> Report:
+    wrong = verdict.structure(want(case), tensors)
+    if wrong is not None:
+        return _report(case, done, kappa, wrong, seeded=seeded)
+    problem = problem_of(case, inputs)
+    alike = constant_addends(case) if seeded else addends_alike(inputs)
+    tile = tile_of(done)
+    sample = sample_of(problem, tile, case.seed)
+    bounds = Bounds(kappa, alike, case.dtype == "f16")
+    measured = measure(problem, actual_of(case, tensors), bounds, sample)
+    comparisons = [compare(output, tile) for output in measured.outputs]
+    _, high = problem.key_range(np.arange(case.Tq))
+    geometry = Geometry(tile, high - 1, case.offset)
+    failure = _first_failure(case, problem, tensors, poison, measured, comparisons, geometry)
+    controls = negative_controls(problem, measured.truth, measured.allowed, measured.rows)
+    return _report(case, done, kappa, failure, comparisons, controls, sample, seeded=seeded)
+
+
+def problem_of(case: Case, inputs: Mapping[str, Array]) -> Problem:
+    """What the reference computes for the case. Raises ShapeError if the inputs do not fit it."""
+    for name, shape in case.shapes().items():
+        if name != "attn" and inputs[name].shape != shape:
+            raise ShapeError(f"{name} has shape {inputs[name].shape}; {case} takes {shape}")
+    return Problem(
+        inputs["q"], inputs["k"], inputs["v"],
+        scale=float(case.scale_f32),
+        do=inputs.get("do"),
+        bias=inputs.get("bias"),
+        causal=case.causal,
+        offset=case.offset,
+        window=case.window,
+        softcap=case.softcap,
+    )  # fmt: skip
+
+
+def actual_of(case: Case, tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """The uploaded outputs in logical order."""
+    return {spec.name: logical(case, spec, tensors[spec.name]) for spec in outputs_of(case)}
+
+
+def addends_alike(inputs: Mapping[str, Array]) -> bool:
+    """Whether the caller's own arrays make sums of equal terms.
+
+    That is so in a head whose k, v or do has equal rows, or whose q is zero.
+    """
+    for name in ("q", "k", "v", "do"):
+        array = inputs.get(name)
+        if array is not None and array.shape[1] > 1:
+            first = 0 if name == "q" else array[:, :1]
+            if (array == first).all(axis=(1, 3)).any():
+                return True
+    return False
+
+
+def tile_of(done: Done) -> dict[str, int]:
+    """``{"i": Br, "j": Bc}`` as far as the page told usable sizes."""
+    told = done.tile or {}
+    sizes = {axis: told.get(key) for axis, key in (("i", "Br"), ("j", "Bc"))}
+    return {axis: size for axis, size in sizes.items() if isinstance(size, int) and size > 0}
+
+
+def _first_failure(
+    case: Case,
+    problem: Problem,
+    tensors: Mapping[str, Array],
+    poison: tuple[int, int],
+    measured: Measured,
+    comparisons: list[Comparison],
+    geometry: Geometry,
+) -> Failure | None:
+    specs = {spec.name: spec for spec in outputs_of(case)}
+    passes = {n: (tensors[n].ravel(), tensors[f"{n}.repeat"].ravel()) for n in specs}
+
+    def where(name: str, marked: Bools) -> str:
+        shaped = logical(case, specs[name], marked)
+        return describe(shaped, AXES[name], {}, geometry)
+
+    found = (
+        verdict.guards(tuple(specs), tensors, poison)
+        or verdict.written(passes, where, poison)
+        or verdict.repeated(passes, where)
+    )
+    if found is not None:
+        return found
+    if measured.rows is None:
+        empty = np.isneginf(measured.truth["lse"])
+    else:
+        empty = ~rows_with_keys(problem)
+    for name, (first, _) in passes.items():
+        found = verdict.finite(name, first, empty.ravel() if name == "lse" else None, where)
+        if found is not None:
+            return found
+    return verdict.bounded(comparisons, geometry)
+
+
+def _report(
+    case: Case,
+    done: Done,
+    kappa: float,
+    failure: Failure | None,
+    comparisons: Sequence[Comparison] = (),
+    controls: Mapping[str, Control] | None = None,
+    sample: Sample | None = None,
+    *,
+    seeded: bool,
+) -> Report:
+    controls = controls or {}
+    missed = [f"{n} ({c.ratio:.2g})" for n, c in controls.items() if c.changes and not c.caught]
+    ratios = ", ".join(f"{c.output.name} {c.worst_ratio:.3g}" for c in comparisons)
+    if failure is not None:
+        status, lines = "fail", [failure.message]
+    elif missed:
+        status = "vacuous"
+        lines = [
+            f"right ({ratios} of what is allowed), but proof of nothing: a known mistake changes "
+            f"the result by less than the bounds: {', '.join(missed)}. Use another seed, dist, "
+            "larger sizes or a smaller κ"
+        ]
+    else:
+        status, lines = "pass", [f"{ratios} of what is allowed, κ = {kappa:g}"]
+    warnings = [] if sample is None else [_said(case, sample)]
+    lines += warnings
+    if status != "pass":
+        lines.append(report.circumstances(case, done, kappa, replayable=seeded))
+    return report.from_done(
+        case,
+        done,
+        kappa,
+        status=status,
+        message="\n".join(lines),
+        outputs={c.output.name: OutputReport.of(c) for c in comparisons},
+        controls=controls,
+        warnings=warnings,
+    )
+
+
+def _said(case: Case, sample: Sample) -> str:
+    text = f"a sample was judged: {len(sample.rows)} of {case.Tq} rows of every head"
+    if case.op == "backward":
+        heads = ", ".join(map(str, sample.kv_heads))
+        text += f"; dk and dv on {len(sample.keys)} of {case.Tk} keys of key heads {heads} in "
+        text += f"batch {sample.batch}"
+    return text + " (guards, written, repeated and finite were checked everywhere)"

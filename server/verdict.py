@@ -1,0 +1,295 @@
+"""The ordered checks that turn raw tensors into pass or fail; the first failure wins.
+
+    structure   every tensor there, with its dtype and exactly its elements
+    guards      the words in front of and behind each output still hold the pass's poison
+    written     no element still holds the poison that its buffer was filled with
+    repeated    the second pass, over another poison, gave the same bits
+    finite      no NaN or infinity, except L = −inf in rows that see no key
+    bounded     every element within its own bound
+
+Each check returns None or a :class:`Failure`. Every comparison is written so that NaN fails it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from server import patterns
+from server.patterns import Bools, Geometry, Ints
+
+Array = npt.NDArray[Any]
+F64 = npt.NDArray[np.float64]
+
+LSE_EMPTY = -1e30
+"""A row that sees no key may store any L up to this, since WGSL need not know infinities."""
+DTYPES = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "u32": np.dtype(np.uint32)}
+SIDES = ("in front of", "behind")
+
+
+class Spec(Protocol):
+    """What a tensor must be (``outputs.OutputSpec``)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A check that failed: which, on which output, and the sentence for people."""
+
+    check: str
+    output: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output in logical order, with the truth and the bound of each element.
+
+    ``expected`` −inf means "no key": −inf or ≤ LSE_EMPTY passes. ``coords`` names the true
+    coordinates along axes of which a sample was taken.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    actual: Array
+    expected: F64
+    allowed: F64
+    coords: Mapping[str, Ints] = field(default_factory=dict)
+
+    def place(self, flat: int) -> dict[str, int]:
+        """The named index of a flat position: ``{"b": 0, "h": 1, "i": 5, "d": 3}``."""
+        index = np.unravel_index(flat, self.actual.shape)
+        return {a: int(self.coords[a][n] if a in self.coords else n)
+                for a, n in zip(self.axes, index, strict=True)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The element with the largest |error| / allowed. ``tile`` numbers the tiles it lies in."""
+
+    index: dict[str, int]
+    tile: dict[str, int] | None
+    actual: float
+    expected: float
+    allowed: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An output against its bound: ``worst_ratio`` is inf for NaN and for bounds of zero."""
+
+    output: Output
+    ratios: F64
+    bad: Bools
+    worst_ratio: float
+    worst: Worst
+    nan: int
+    inf: int
+
+    @property
+    def wrong(self) -> int:
+        return int(self.bad.sum())
+
+    @property
+    def total(self) -> int:
+        return self.bad.size
+
+
+def ratios(actual: Array, expected: F64, allowed: F64) -> F64:
+    """|actual − expected| / allowed, element by element; up to 1 passes.
+
+    inf where anything is NaN, where a bound of 0 is missed and where a bound is not finite. Where
+    expected is −inf (no key): 0 for actual ≤ LSE_EMPTY, else inf.
+    """
+    with np.errstate(all="ignore"):
+        got = actual.astype(np.float64)
+        empty = np.isneginf(expected)
+        error = np.abs(got - np.where(empty, 0.0, expected))
+        ratio = np.where(error == 0, 0.0, error / allowed)  # 0 / 0 is right, x / 0 is wrong
+        ratio = np.where(np.isfinite(allowed), ratio, np.inf)  # x / inf must not pass
+        ratio = np.where(empty, np.where(got <= LSE_EMPTY, 0.0, np.inf), ratio)
+        found: F64 = np.where(ratio >= 0, ratio, np.inf)  # NaN becomes inf
+        return found
+
+
+def compare(output: Output, tile: Mapping[str, int] | None = None) -> Comparison:
+    """Judge one output; ``tile`` is ``{"i": Br, "j": Bc}`` and only names the worst element."""
+    found = ratios(output.actual, output.expected, output.allowed)
+    bad = ~(found <= 1)
+    flat = int(np.argmax(found))
+    index = output.place(flat)
+    tiles = {a: index[a] // n for a, n in (tile or {}).items() if a in index}
+    worst = Worst(
+        index,
+        tiles or None,
+        float(output.actual.flat[flat]),
+        float(output.expected.flat[flat]),
+        float(output.allowed.flat[flat]),
+    )
+    surprising = np.isinf(output.actual) & ~(
+        np.isneginf(output.actual) & np.isneginf(output.expected)
+    )
+    nan = int(np.isnan(output.actual).sum())
+    return Comparison(
+        output, found, bad, float(found.flat[flat]), worst, nan, int(surprising.sum())
+    )
+
+
+def structure(want: Sequence[Spec], tensors: Mapping[str, Array]) -> Failure | None:
+    """Every wanted tensor is there with its dtype and number of elements, flat or in its shape."""
+    for spec in want:
+        output = spec.name.partition(".")[0]
+        array = tensors.get(spec.name)
+        if array is None:
+            message = f"{spec.name} was not uploaded; the case wants {_shape(spec)}"
+            return Failure("structure", output, message)
+        flat = (math.prod(spec.shape),)
+        if array.dtype != DTYPES[spec.dtype] or array.shape not in (spec.shape, flat):
+            message = f"{spec.name} is {array.dtype}{list(array.shape)}, expected {_shape(spec)}"
+            return Failure("structure", output, message)
+    return None
+
+
+def guards(
+    names: Sequence[str], tensors: Mapping[str, Array], poison: Sequence[int]
+) -> Failure | None:
+    """``NAME.guards`` u32 [2 passes, 2 sides, words] still hold the poison of their pass."""
+    for name in names:
+        words = tensors[f"{name}.guards"].reshape(2, 2, -1)
+        for number, word in enumerate(poison):
+            for side, where in enumerate(SIDES):
+                touched = np.flatnonzero(words[number, side] != np.uint32(word))
+                if touched.size:
+                    value = words[number, side, touched[0]]
+                    return Failure(
+                        "guards",
+                        name,
+                        f"{name}: the kernel wrote {where} the output: {touched.size} of "
+                        f"{words.shape[2]} guard words changed in pass {number + 1}, the first at "
+                        f"word {touched[0]} ({where} the data), now 0x{value:08x} = "
+                        f"{value.view(np.float32):.6g}",
+                    )
+    return None
+
+
+def is_poison(word: int) -> bool:
+    """NaN as float32 and as two float16: what no right kernel writes."""
+    bits = np.array([word], np.uint32)
+    return bool(np.isnan(bits.view(np.float32)).all() and np.isnan(bits.view(np.float16)).all())
+
+
+def still_poison(array: Array, word: int) -> Bools:
+    """Which elements of a flat f32 or f16 array hold the poison word (f16: their half of it)."""
+    if array.dtype == np.float16:
+        halves = np.array([word & 0xFFFF, word >> 16], np.uint16)
+        found: Bools = array.view(np.uint16) == np.resize(halves, array.size)
+        return found
+    bits: Bools = array.view(np.uint32) == np.uint32(word)
+    return bits
+
+
+def written(
+    outputs: Mapping[str, tuple[Array, Array]], describe: Describe, poison: Sequence[int]
+) -> Failure | None:
+    """No element still holds the poison of its pass. ``outputs``: name → flat (pass 1, pass 2)."""
+    for name, passes in outputs.items():
+        for number, (array, word) in enumerate(zip(passes, poison, strict=True), 1):
+            left = still_poison(array, word)
+            if left.any():
+                return Failure(
+                    "written",
+                    name,
+                    f"{name}: {_of(left)} elements were never written in pass {number} (the fill "
+                    f"0x{word:08x} is still there). Where: {describe(name, left)}",
+                )
+    return None
+
+
+def repeated(outputs: Mapping[str, tuple[Array, Array]], describe: Describe) -> Failure | None:
+    """Both passes gave the same bits."""
+    for name, (first, second) in outputs.items():
+        bits = np.dtype(f"u{first.dtype.itemsize}")
+        differ: Bools = first.view(bits) != second.view(bits)
+        if differ.any():
+            at = int(np.flatnonzero(differ)[0])
+            return Failure(
+                "repeated",
+                name,
+                f"{name}: {_of(differ)} elements changed when the same dispatch ran again: a race, "
+                f"or memory read before it was written. The first: {float(first[at]):.9g}, then "
+                f"{float(second[at]):.9g}. Where: {describe(name, differ)}",
+            )
+    return None
+
+
+class Describe(Protocol):
+    """Says where the marked elements of a flat output lie."""
+
+    def __call__(self, name: str, marked: Bools) -> str: ...
+
+
+def finite(
+    name: str, actual: Array, may_be_empty: Bools | None, describe: Describe
+) -> Failure | None:
+    """No NaN, no infinity, in a flat output; −inf is right where ``may_be_empty`` says so."""
+    broken: Bools = ~np.isfinite(actual)
+    if may_be_empty is not None:
+        broken &= ~(np.isneginf(actual) & may_be_empty)
+    if not broken.any():
+        return None
+    nan = int(np.isnan(actual).sum())
+    inf = int(np.isinf(actual[broken]).sum())
+    return Failure(
+        "finite",
+        name,
+        f"{name}: {_of(broken)} elements are not finite ({nan} NaN, {inf} inf). "
+        f"Where: {describe(name, broken)}",
+    )
+
+
+def bounded(comparisons: Sequence[Comparison], geometry: Geometry) -> Failure | None:
+    """Every element within its bound; the text has a paragraph for each output that is not."""
+    failed = [c for c in comparisons if not c.worst_ratio <= 1]
+    if not failed:
+        return None
+    right = [c.output.name for c in comparisons if c.worst_ratio <= 1]
+    text = "\n".join(_paragraph(c, geometry) for c in failed)
+    if right:
+        text += f"\n{', '.join(right)}: every element is within its bound."
+    return Failure("bounded", failed[0].output.name, text)
+
+
+def _paragraph(c: Comparison, geometry: Geometry) -> str:
+    output, worst, tile = c.output, c.worst, geometry.tile or {}
+    index = ", ".join(f"{axis}={n}" for axis, n in worst.index.items())
+    tiles = [f"{patterns.TILES[a]} {n}, {patterns.NOUNS[a]} {worst.index[a] % tile[a]} of it"
+             for a, n in (worst.tile or {}).items()]  # fmt: skip
+    where = patterns.describe(c.bad, output.axes, output.coords, geometry)
+    values = f"actual {worst.actual:.9g}, expected {worst.expected:.9g}"
+    times = f" ({c.worst_ratio:.3g} times that)" if np.isfinite(c.worst_ratio) else ""
+    return (
+        f"{output.name}: {_of(c.bad)} elements are beyond their bound; {c.nan} NaN, {c.inf} inf.\n"
+        f"  worst ({index}){' in ' + '; '.join(tiles) if tiles else ''}: {values}, "
+        f"allowed ±{worst.allowed:.3g}{times}\n"
+        f"  where: {where}."
+    )
+
+
+def _of(marked: Bools) -> str:
+    count = int(marked.sum())
+    return f"{count} of {marked.size} ({100 * count / marked.size:.3g} %)"
+
+
+def _shape(spec: Spec) -> str:
+    return f"{DTYPES[spec.dtype]}{list(spec.shape)}"
