@@ -186,6 +186,8 @@ def _report(
     ratios = ", ".join(f"{c.output.name} {c.worst_ratio:.3g}" for c in comparisons)
     if failure is not None:
         status, lines = "fail", [failure.message]
+        if ratios and failure.check != "bounded":
+            lines.append(f"The numbers beside that: {ratios} of what is allowed.")
     elif missed:
         status = "vacuous"
         lines = [

@@ -53,16 +53,17 @@ def describe(
 
     >>> bad = np.zeros((4, 32), bool); bad[1::2] = True
     >>> describe(bad, ("h", "i"), {}, Geometry())
-    'all in odd heads h (1, 3); every element there is wrong'
+    'all in odd heads h (1, 3), every element there'
     """
     wrong = int(bad.sum())
     if wrong == 0:
         return "nowhere"
     if wrong == bad.size:
-        return "everywhere: every element is wrong"
+        return "everywhere"
     places = [coords.get(a, np.arange(n)) for a, n in zip(axes, bad.shape, strict=True)]
     if wrong == 1:
-        return "only there"
+        index = [x[n[0]] for x, n in zip(places, np.nonzero(bad), strict=True)]
+        return "only at " + ", ".join(f"{a} = {n}" for a, n in zip(axes, index, strict=True))
     claims = []
     covered = np.ones(bad.shape, bool)
     for position, (axis, values) in enumerate(zip(axes, places, strict=True)):
@@ -79,9 +80,12 @@ def describe(
     share = wrong / int(covered.sum())
     right_inside = (int(covered.sum()) - wrong) / (bad.size - wrong)
     if not texts or (share < 0.5 and right_inside > 0.2):
+        everywhere = wrong / bad.size
+        if everywhere > 0.9:
+            return f"nearly everywhere ({_percent(everywhere)} of the elements)"
         return _scattered(bad, axes)
-    rest = "every element there is wrong" if share == 1 else f"{_percent(share)} of those are wrong"
-    return f"all {' and '.join(texts)}; {rest}"
+    amount = "every element" if share == 1 else f"{_percent(share)} of the elements"
+    return f"all {' and '.join(texts)}, {amount} there"
 
 
 def _claim(axis: str, values: Ints, hit: Bools, geometry: Geometry) -> _Claim | None:
@@ -114,6 +118,9 @@ def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[_Cl
         names = [str(n) for n in x[x % 2 == rest]]
         listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         found.append(_Claim(f"in {word} {noun}s {axis} ({listed})", x % 2 == rest))
+    spared = x[~np.isin(x, wrong)]
+    if len(spared) == 1 and len(x) > 3:
+        found.append(_Claim(f"in {noun}s other than {axis} = {spared[0]}", x != spared[0]))
     found.append(_Claim(f"with {axis} ≥ {low}", x >= low))
     found.append(_Claim(f"with {axis} ≤ {high}", x <= high))
     for period in (4, 8, 16, 32):

@@ -1,4 +1,4 @@
-"""FlashAttention-2 in NumPy float32, tile by tile with online softmax: what a right kernel computes.
+"""FlashAttention-2 in NumPy float32, tile by tile with online softmax, as a right kernel has it.
 
 Test material only: an independent implementation, with the order of additions of a GPU kernel
 (one key after the other, one channel after the other), to see how much of the bounds honest

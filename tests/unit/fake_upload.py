@@ -19,9 +19,12 @@ ADAPTER = {"vendor": "test", "description": "NumPy", "fallback": True}
 def results(case, inputs=None, **changes):
     """Outputs in logical order; ``changes`` go to the algorithm (scale=…, causal=…)."""
     arrays = make_inputs(case) if inputs is None else inputs
-    options = dict(
-        causal=case.causal, offset=case.offset, softcap=case.softcap, scale=float(case.scale_f32)
-    )
+    options = {
+        "causal": case.causal,
+        "offset": case.offset,
+        "softcap": case.softcap,
+        "scale": float(case.scale_f32),
+    }
     return fa2(
         arrays["q"], arrays["k"], arrays["v"], do=arrays.get("do"), bias=arrays.get("bias"),
         **(options | changes),
@@ -45,17 +48,17 @@ def uploads(case, got):
 
 def done(case, inputs=None, **fields):
     arrays = make_inputs(case) if inputs is None else inputs
-    known = dict(
-        status="ok",
-        kernel="fa2_forward",
-        tile={"Br": 16, "Bc": 16},
-        input_sha256=digest(arrays),
-        shader_sha256="ab" * 32,
-        dispatches=2,
-        elapsed_ns=1e6,
-        adapter=ADAPTER,
-        engine="NumPy",
-    )
+    known = {
+        "status": "ok",
+        "kernel": "fa2_forward",
+        "tile": {"Br": 16, "Bc": 16},
+        "input_sha256": digest(arrays),
+        "shader_sha256": "ab" * 32,
+        "dispatches": 2,
+        "elapsed_ns": 1e6,
+        "adapter": ADAPTER,
+        "engine": "NumPy",
+    }
     return Done(**(known | fields))
 
 
