@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
 
-from server import __version__, problems, routes_pages, routes_runs, site
+from server import __version__, problems, routes_heatmap, routes_pages, routes_runs, site
 from server.pages import Pages
 from server.problems import CatchAll
 from server.reaper import reap_forever
@@ -54,6 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(site.router)
     app.include_router(routes_pages.router)
     app.include_router(routes_runs.router)
+    app.include_router(routes_heatmap.router)
     app.mount("/static", site.Static(directory=settings.static_dir), name="static")
     _guard(app, settings)
     return app

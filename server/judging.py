@@ -25,9 +25,10 @@ def verdict(run: Run, done: Done) -> Report:
     case = run.case
     try:
         if done.status == "skip":
-            return report.skipped(case, done)
-        if done.status == "error":
-            return report.failed_to_run(case, done.error.kind, done.error.message, done)
+            return report.skipped(case, done, run.kappa)
+        if done.error is not None:
+            kind, message = done.error.kind, done.error.message
+            return report.failed_to_run(case, kind, message, done, run.kappa)
         return judge(
             case,
             tensors=run.uploads,
@@ -38,7 +39,8 @@ def verdict(run: Run, done: Done) -> Report:
         )
     except Exception as error:
         log.exception("the judge failed on %s", case)
-        return report.failed_to_run(case, "error", f"the judge failed: {error!r}", done)
+        message = f"the judge failed: {error!r}"
+        return report.failed_to_run(case, "error", message, done, run.kappa)
 
 
 class Judging:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Depends, Request
@@ -14,10 +14,9 @@ from server import uploads
 from server.cases import Case
 from server.outputs import OutputSpec
 from server.problems import Problem
-from server.report import Report
 from server.run import QUEUED, SENT, Run
 from server.runs import RunStore, summary
-from server.schemas import DoneIn, ProgressIn, RunOut, RunRequest, RunsCreated
+from server.schemas import DoneIn, ProgressIn, ReportOut, RunOut, RunRequest, RunsCreated
 from server.strict_json import StrictRoute
 from server.suites import suite
 
@@ -90,9 +89,11 @@ async def listing(store: Store) -> list[RunOut]:
 
 
 @router.get("/{run}")
-async def read(run: KnownRun) -> dict[str, Any]:
+async def read(run: KnownRun) -> ReportOut | RunOut:
     """The report; until there is one, how far the run is."""
-    return run.report.to_dict() if run.report is not None else summary(run)
+    if run.report is not None:
+        return ReportOut(**run.report.to_dict())
+    return RunOut(**summary(run))
 
 
 @router.post("/{run}/cancel", status_code=204)
@@ -165,8 +166,8 @@ async def progress(run: SentRun, body: ProgressIn) -> None:
 
 
 @router.post("/{run}/done")
-async def done(run: SentRun, body: DoneIn, store: Store) -> dict[str, Any]:
+async def done(run: SentRun, body: DoneIn, store: Store) -> ReportOut:
     """The page is done with the run. Answers with the report, once the judge has it."""
     store.done(run, body.to_done())
-    report: Report = await asyncio.wrap_future(run.future)
-    return report.to_dict()
+    report = await asyncio.wrap_future(run.future)
+    return ReportOut(**report.to_dict())

@@ -15,11 +15,17 @@ import numpy as np
 from server.cases import Case
 from server.errors import ShapeError
 from server.outputs import OutputSpec
-from server.report import Report
+from server.report import Done, Report
+
+Arrays = dict[str, np.ndarray]
 
 QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
 
-_DTYPES = {"f32": np.dtype("<f4"), "f16": np.dtype("<f2"), "u32": np.dtype("<u4")}
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "f32": np.dtype("<f4"),
+    "f16": np.dtype("<f2"),
+    "u32": np.dtype("<u4"),
+}
 _serial = itertools.count(secrets.randbits(15))
 
 
@@ -32,7 +38,7 @@ class Run:
     kappa: float
     deadline_s: float  # from being sent
     want: dict[str, OutputSpec]
-    inputs: dict[str, np.ndarray] | None = None  # the caller's own, in canonical order
+    inputs: Arrays | None = None  # the caller's own, in canonical order
     shaders: dict[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -43,12 +49,15 @@ class Run:
     sent_at: float = 0.0  # monotonic
     heard: bool = False  # the page has said something about this run since it was sent
     progress: dict[str, Any] | None = None
-    uploads: dict[str, np.ndarray] = field(default_factory=dict)  # flat, as they came
+    uploads: Arrays = field(default_factory=dict)  # flat, as they came
     receiving: set[str] = field(default_factory=set)
-    tensors: dict[str, np.ndarray] = field(default_factory=dict)  # shaped, once there is a report
+    tensors: Arrays = field(default_factory=dict)  # shaped, once there is a report
     report: Report | None = None
+    done: Done | None = None  # what the page told when it had finished
+    seeded: bool = field(init=False)  # the inputs are those of the case's seed
 
     def __post_init__(self) -> None:
+        self.seeded = self.inputs is None
         # From now on nobody outside can cancel the future behind the store's back.
         self.future.set_running_or_notify_cancel()
 
@@ -111,7 +120,7 @@ def new_poison() -> tuple[int, int]:
     return word, word | 0x8000_8000
 
 
-def own_inputs(case: Case, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def own_inputs(case: Case, inputs: Arrays) -> Arrays:
     """The caller's arrays as they travel: little-endian, C order, in the case's type.
 
     Raises ShapeError when an array is missing, unknown, or has another shape than the case.

@@ -18,8 +18,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from server import report
 from server.cases import Case
 from server.errors import CaseError, PageError
@@ -27,7 +25,7 @@ from server.judging import Judging
 from server.outputs import predicted_work, want
 from server.pages import Page, Pages
 from server.report import Done, Report
-from server.run import JUDGING, QUEUED, SENT, Run, own_inputs
+from server.run import JUDGING, QUEUED, SENT, Arrays, Run, own_inputs
 from server.settings import Settings
 
 log = logging.getLogger("server")
@@ -55,7 +53,7 @@ class RunStore:
         page: str | None = None,
         kappa: float = 4.0,
         timeout_s: float | None = None,
-        inputs: dict[str, np.ndarray] | None = None,
+        inputs: Arrays | None = None,
         shaders: dict[str, str] | None = None,
     ) -> Run:
         """Queues a run; its ``future`` holds the Report in the end, whatever happens.
@@ -80,7 +78,8 @@ class RunStore:
             case=case,
             page=page,
             kappa=kappa,
-            deadline_s=base_s + predicted_work(case) / self._settings.flops_per_s,
+            # Every case is run twice, over two fillings of its buffers.
+            deadline_s=base_s + 2 * predicted_work(case) / self._settings.flops_per_s,
             want=wanted,
             inputs=None if inputs is None else own_inputs(case, inputs),
             shaders=dict(shaders or {}),
@@ -136,7 +135,7 @@ class RunStore:
 
     def done(self, run: Run, done: Done) -> None:
         """The page has finished a run that was sent to it; the judge takes over."""
-        run.state = JUDGING
+        run.state, run.done = JUDGING, done
         page = self._release(run)
         if page is not None:
             page.judging += 1
@@ -154,7 +153,7 @@ class RunStore:
         """Ends a queued or sent run as an error."""
         if run.state == SENT:
             self._pages.send(run.sent_to, "cancel", {"run": run.id})
-        self._finish(run, report.failed_to_run(run.case, kind, message))
+        self._finish(run, report.failed_to_run(run.case, kind, message, kappa=run.kappa))
 
     def _accept(self, run: Run) -> None:
         self._runs[run.id] = run

@@ -133,6 +133,45 @@ class RunOut(BaseModel):
     message: str | None
 
 
+class WorstOut(BaseModel):
+    """The element that is worst off; JSON has no NaN, so it is the string "NaN" here."""
+
+    index: list[int]
+    tile: list[int] | None
+    actual: float | str
+    expected: float | str
+    allowed: float | str
+
+
+class OutputOut(BaseModel):
+    worst_ratio: float | str
+    worst: WorstOut
+    bad: int
+    total: int
+    nan: int
+    inf: int
+
+
+class ReportOut(BaseModel):
+    """The verdict on a run: what ``Report.to_dict`` gives."""
+
+    model_config = ConfigDict(extra="allow")
+
+    case: str
+    kernel: str
+    status: Literal["pass", "fail", "vacuous", "error", "skip"]
+    message: str
+    outputs: dict[str, OutputOut]
+    controls: dict[str, dict[str, Any]]
+    kappa: float
+    input_sha256: str
+    shader_sha256: str
+    adapter: dict[str, Any] | None
+    engine: str
+    elapsed_ns: float | None
+    warnings: list[str]
+
+
 class ProblemOut(BaseModel):
     """RFC 9457, ``application/problem+json``."""
 

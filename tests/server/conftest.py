@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_page import FakePage
+from fake_page import FakePage, client
 
 from server.app import create_app
 from server.pages import Pages
@@ -32,7 +33,7 @@ class Live:
         self.url = f"http://127.0.0.1:{self.port}"
         self.server = make_server(self.app)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
-        self.client = httpx.Client(base_url=self.url, timeout=10)
+        self.client = client(self.url)
         self.pages_made: list[FakePage] = []
 
     @property
@@ -53,15 +54,14 @@ class Live:
         return page
 
     def raw(self, data: bytes) -> bytes:
-        """What the server says to bytes that no client library would send."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+        """What the server says to bytes that no client library would send; b"" if it waits for
+        more of them.
+        """
+        answer = b""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=0.5) as connection:
             connection.sendall(data)
-            # Half-closed, so that a request without an end gets an end.
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_WR)
-            answer = b""
-            with contextlib.suppress(ConnectionResetError):
-                while chunk := connection.recv(65536):
+            with contextlib.suppress(ConnectionResetError, TimeoutError):
+                while not _complete(answer) and (chunk := connection.recv(65536)):
                     answer += chunk
         return answer
 
@@ -88,6 +88,12 @@ class Live:
         self.thread.join(5)
         self.socket.close()
         assert not self.thread.is_alive(), "the server did not stop"
+
+
+def _complete(answer: bytes) -> bool:
+    head, end, body = answer.partition(b"\r\n\r\n")
+    length = re.search(rb"\ncontent-length: (\d+)", head.lower())
+    return bool(end) and length is not None and len(body) >= int(length[1])
 
 
 Serve = Callable[..., Live]

@@ -8,6 +8,7 @@ import hashlib
 import json
 import queue
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -37,6 +38,11 @@ def content_digest(data: bytes) -> str:
     return f"sha-256=:{base64.b64encode(hashlib.sha256(data).digest()).decode()}:"
 
 
+def client(url: str, headers: Any = None) -> httpx.Client:
+    """Without certificates: reading them takes 60 ms, and nothing here is https."""
+    return httpx.Client(base_url=url, timeout=10, headers=headers, verify=False)
+
+
 class FakePage:
     """Listens in a thread; ``next_event`` gives what came, ``work`` does a job as a page would."""
 
@@ -44,11 +50,12 @@ class FakePage:
         self, url: str, page_id: str | None = None, *, label: str = "", headers: Any = None
     ) -> None:
         self.id = page_id or secrets.token_urlsafe(16)
-        self.http = httpx.Client(base_url=url, timeout=10, headers=headers)
+        self.http = client(url, headers)
         self.events: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         self.pings = 0
         self.ended = threading.Event()
-        self._stream_client = httpx.Client(base_url=url, timeout=10, headers=headers)
+        self._opened = threading.Event()
+        self._stream_client = client(url, headers)
         self._params = {"label": label}
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -57,7 +64,8 @@ class FakePage:
         with contextlib.suppress(httpx.TransportError, httpx.StreamError, RuntimeError):
             path = f"/api/pages/{self.id}/jobs"
             with self._stream_client.stream("GET", path, params=self._params) as response:
-                self._response = response
+                self._socket = response.extensions["network_stream"].get_extra_info("socket")
+                self._opened.set()
                 assert response.status_code == 200, response.read()
                 name = ""
                 for line in response.iter_lines():
@@ -86,9 +94,9 @@ class FakePage:
 
     def close(self) -> None:
         """Hangs up, as a closed tab does."""
-        with contextlib.suppress(AttributeError, OSError, RuntimeError):
-            stream = self._response.extensions["network_stream"]
-            stream.get_extra_info("socket").shutdown(2)
+        if self._opened.wait(5):
+            with contextlib.suppress(OSError):  # the server may have been first
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(5)
         self._stream_client.close()
         self.http.close()

@@ -57,9 +57,8 @@ def test_the_job_says_everything_that_the_page_needs(live: Live) -> None:
     assert job["spec"]["seed"] == str(2**64 - 1)
     assert (job["shaders"], job["timing"]) == ({}, False)
     want = {spec["name"]: spec for spec in job["want"]}
-    assert want.keys() == {
-        name + kind for name in ("o", "lse", "dq", "dk", "dv") for kind in ("", ".repeat", ".guards")
-    }
+    outputs = ("o", "lse", "dq", "dk", "dv")
+    assert want.keys() == {name + kind for name in outputs for kind in ("", ".repeat", ".guards")}
     assert want["dk"] == {"name": "dk", "dtype": "f32", "shape": [1, 9, 2, 4], "bytes": 288}
     assert want["dk.guards"]["shape"] == [2, 2, 64]
     # 20 s, and the time that the work takes at 1 GFLOP/s

@@ -1,0 +1,338 @@
+"""Which page gets a run, what happens when pages or time run out, and what is kept."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from conftest import CASE, Live, Serve
+
+import server.judging
+from server.cases import Case
+from server.errors import CaseError, PageError, ShapeError
+from server.pages import Pages
+from server.run import Run, new_poison
+from server.runs import RunStore
+from server.settings import Settings
+
+
+def finished(live: Live, run: str, timeout_s: float = 5) -> dict[str, object]:
+    """The report on a run, waited for."""
+    found = live.store.get(run)
+    assert found is not None
+    return found.future.result(timeout_s).to_dict()
+
+
+# Who gets it
+
+
+def test_a_run_without_any_page_waits_for_one(live: Live) -> None:
+    run = live.submit(CASE)
+    assert live.client.get(f"/api/runs/{run}").json()["state"] == "queued"
+    assert live.page().next_event("job")["run"] == run
+    live.client.post(f"/api/runs/{run}/cancel")
+
+
+def test_a_run_goes_to_the_page_that_asked_for_it(live: Live) -> None:
+    first, second = live.page(), live.page()
+    run = live.submit(CASE, page=second.id)
+    assert second.next_event("job")["run"] == run
+    assert first.silent()
+    live.client.post(f"/api/runs/{run}/cancel")
+
+
+def test_a_run_that_names_no_page_goes_to_the_oldest_idle_one(live: Live) -> None:
+    pages = [live.page() for _ in range(3)]
+    runs = [live.submit(CASE) for _ in range(4)]
+    for page, run in zip(pages, runs, strict=False):
+        assert page.next_event("job")["run"] == run
+    report = pages[1].done({"run": runs[1]}, status="skip", error={"kind": "unsupported"}).json()
+    assert report["status"] == "skip"
+    assert pages[1].next_event("job")["run"] == runs[3]
+    for run in runs:
+        live.client.post(f"/api/runs/{run}/cancel")
+
+
+def test_a_page_without_webgpu_gets_only_what_is_meant_for_it(live: Live) -> None:
+    page = live.page()
+    lost = {"ok": False, "step": "adapter", "message": "requestAdapter() gave null"}
+    assert page.http.post(f"/api/pages/{page.id}/environment", json=lost).status_code == 204
+    environment = live.pages.environment(page.id)
+    assert environment is not None
+    assert (environment["ok"], environment["step"]) == (False, "adapter")
+    anyones, its_own = live.submit(CASE), live.submit(CASE, page=page.id)
+    assert page.next_event("job")["run"] == its_own
+    assert live.client.get(f"/api/runs/{anyones}").json()["state"] == "queued"
+    for run in (anyones, its_own):
+        live.client.post(f"/api/runs/{run}/cancel")
+
+
+# Pages that come and go
+
+
+def test_a_page_that_reconnects_keeps_its_place(live: Live) -> None:
+    page = live.page()
+    run = live.submit(CASE)
+    job = page.next_event("job")
+    body = {"phase": "compile", "done": 0, "total": 1}
+    page.http.post(f"/api/runs/{run}/progress", json=body)
+    again = live.page(page.id)
+    assert page.next_event("replaced") == {"page": page.id}
+    assert page.ended.wait(2), "one stream a page"
+    assert again.silent(), "it has the job already"
+    assert again.work(job)["status"] == "pass"
+    assert again.next_event("verdict")["run"] == run
+
+
+def test_a_job_that_may_have_been_lost_is_sent_again(live: Live) -> None:
+    page = live.page()
+    run = live.submit(CASE)
+    page.next_event("job")  # into a connection that dies
+    page.close()
+    page.gone(live.pages)
+    again = live.page(page.id)
+    assert again.work(again.next_event("job"))["status"] == "pass"
+    assert finished(live, run)["status"] == "pass"
+
+
+def test_the_run_of_a_page_that_vanishes_is_lost_and_the_next_page_goes_on(serve: Serve) -> None:
+    live = serve(page_lost_s=0.1)
+    page = live.page()
+    lost, waiting = live.submit(CASE), live.submit(CASE)
+    page.next_event("job")
+    page.close()
+    run = live.store.get(lost)
+    assert run is not None
+    report = run.future.result(3)
+    assert report.status == "error"
+    assert report.error is not None
+    assert report.error.kind == "device-lost"
+    assert "went away" in report.message
+    assert live.client.get(f"/api/runs/{waiting}").json()["state"] == "queued"
+    other = live.page()
+    assert other.work(other.next_event("job"))["status"] == "pass"
+
+
+def test_runs_for_a_page_that_stays_away_are_given_up(serve: Serve) -> None:
+    live = serve(page_lost_s=0.05, page_forget_s=0.2)
+    page = live.page()
+    page.close()
+    page.gone(live.pages)
+    for name in (page.id, "never-here"):
+        report = finished(live, live.submit(CASE, page=name), 3)
+        assert (report["status"], name in str(report["message"])) == ("error", True)
+    assert live.client.get("/api/pages").json() == []
+
+
+def test_too_many_pages_are_refused_but_absent_ones_make_room(serve: Serve) -> None:
+    live = serve(max_pages=2)
+    first, second = live.page(), live.page()
+    response = live.client.get("/api/pages/third/jobs")
+    assert (response.status_code, response.json()["type"]) == (
+        503,
+        "urn:fa2:problem:too-many-pages",
+    )
+    first.close()
+    first.gone(live.pages)
+    live.page()
+    assert not second.ended.is_set()
+
+
+def test_silent_streams_are_pinged(serve: Serve) -> None:
+    live = serve(ping_s=0.05)
+    page = live.page()
+    time.sleep(0.4)
+    assert page.pings >= 3
+    assert Settings().ping_s <= 5
+
+
+def test_waiting_for_a_page_ends_either_way(live: Live) -> None:
+    began = time.monotonic()
+    assert not live.pages.wait_for("nobody", 0.1)
+    assert live.pages.wait_for_environment("nobody", 0.1) is None
+    assert time.monotonic() - began < 2
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(live.pages.wait_for, "somebody", 5)
+        live.page("somebody")
+        assert waiting.result(5)
+
+
+# Time
+
+
+def test_a_run_past_its_deadline_is_a_timeout_and_the_next_one_passes(serve: Serve) -> None:
+    live = serve(deadline_grace_s=0.1)
+    page = live.page()
+    run = live.store.submit(CASE, timeout_s=0.1)
+    job = page.next_event("job")
+    report = run.future.result(3)
+    assert report.status == "error"
+    assert report.error is not None
+    assert report.error.kind == "timeout"
+    assert "--timeout" in report.message
+    assert page.next_event("cancel") == {"run": run.id}
+    assert page.done(job).status_code == 409
+    following = live.submit(CASE)
+    assert page.work(page.next_event("job"))["case"] == CASE
+    assert finished(live, following)["status"] == "pass"
+
+
+def test_a_page_that_let_a_deadline_pass_is_chosen_last(serve: Serve) -> None:
+    live = serve(deadline_grace_s=0.05)
+    stuck, other = live.page(), live.page()
+    live.store.submit(CASE, timeout_s=0.05).future.result(3)
+    run = live.submit(CASE)
+    assert other.next_event("job")["run"] == run
+    assert stuck.next_event("cancel")
+    assert other.work({"run": run, **job_of(live, run)})["status"] == "pass"
+
+
+def job_of(live: Live, run: str) -> dict[str, object]:
+    found = live.store.get(run)
+    assert found is not None
+    return found.job()
+
+
+def test_a_queued_run_has_no_deadline(serve: Serve) -> None:
+    live = serve(deadline_grace_s=0)
+    run = live.store.submit(CASE, timeout_s=0.05)
+    time.sleep(0.3)
+    assert run.state == "queued"
+    page = live.page()
+    page.next_event("job")
+    assert run.future.result(3).status == "error", "it counts from being sent"
+
+
+# The judge
+
+
+def test_a_run_is_judged_off_the_loop(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = live.page()
+    honest = server.judging.judge
+
+    def slow(*args: object, **kwargs: object) -> object:
+        time.sleep(0.3)
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(server.judging, "judge", slow)
+    run, following = live.submit(CASE), live.submit(CASE)
+    job = page.next_event("job")
+    with ThreadPoolExecutor() as pool:
+        report = pool.submit(page.work, job)
+        assert page.next_event("job")["run"] == following, "the page need not wait for the judge"
+        began = time.monotonic()
+        assert live.client.get(f"/api/runs/{run}").json()["state"] == "judging"
+        assert time.monotonic() - began < 0.2
+        assert live.client.post(f"/api/runs/{run}/cancel").status_code == 409
+        assert report.result(5)["status"] == "pass"
+    live.client.post(f"/api/runs/{following}/cancel")
+
+
+def test_a_judge_that_fails_is_an_error_not_a_hang(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("in the judge")
+
+    monkeypatch.setattr(server.judging, "judge", broken)
+    page = live.page()
+    live.submit(CASE)
+    report = page.work(page.next_event("job"))
+    assert (report["status"], "in the judge" in report["message"]) == ("error", True)
+
+
+# What is kept
+
+
+def test_the_oldest_finished_runs_are_evicted_and_no_other(serve: Serve) -> None:
+    live = serve(max_runs=3)
+    page = live.page()
+    oldest_but_queued = live.submit(CASE, page="elsewhere")
+    done = []
+    for _ in range(5):
+        done.append(live.submit(CASE))
+        page.work(page.next_event("job"))
+    kept = {row["run"] for row in live.client.get("/api/runs").json()}
+    assert kept == {oldest_but_queued, *done[-2:]}
+    assert live.client.get(f"/api/runs/{done[0]}").json()["type"] == "urn:fa2:problem:unknown-run"
+
+
+def test_unfinished_runs_beyond_the_cap_are_all_kept(serve: Serve) -> None:
+    live = serve(max_runs=2)
+    page = live.page()
+    runs = [live.submit(CASE) for _ in range(6)]
+    for run in runs:
+        job = page.next_event("job")
+        assert job["run"] == run
+        assert page.work(job)["status"] == "pass"
+
+
+def test_tensors_are_dropped_before_reports(serve: Serve) -> None:
+    live = serve(max_kept_bytes=0)
+    page = live.page()
+    first, second = live.submit(CASE), live.submit(CASE)
+    for _ in (first, second):
+        page.work(page.next_event("job"))
+    assert live.client.get(f"/api/runs/{first}").json()["status"] == "pass"
+    gone = live.client.get(f"/api/runs/{first}/tensors/o")
+    assert (gone.status_code, gone.json()["type"]) == (404, "urn:fa2:problem:no-tensor")
+    assert live.client.get(f"/api/runs/{second}/tensors/o").status_code == 200, "the newest stays"
+
+
+def test_a_full_queue_is_refused(serve: Serve) -> None:
+    live = serve(max_queued=3)
+    for _ in range(3):
+        live.submit(CASE)
+    response = live.client.post("/api/runs", json={"case": CASE})
+    assert (response.status_code, response.json()["type"]) == (503, "urn:fa2:problem:queue-full")
+    assert live.client.post("/api/runs", json={"suite": "seed"}).status_code == 503
+
+
+# In the process
+
+
+def test_submit_works_from_many_threads(live: Live) -> None:
+    page = live.page()
+    with ThreadPoolExecutor(8) as pool:
+        runs = list(pool.map(lambda i: live.store.submit(f"{CASE},seed={i}"), range(1, 25)))
+        for _ in runs:
+            page.work(page.next_event("job"))
+    assert [run.future.result(5).case for run in runs] == [f"{CASE},seed={i}" for i in range(1, 25)]
+    assert not runs[0].future.cancel()
+
+
+def test_submit_refuses_what_cannot_run() -> None:
+    store = RunStore(Settings(max_run_bytes=1000), Pages(Settings()))
+    with pytest.raises(PageError, match="not running"):
+        RunStore(Settings(), Pages(Settings())).submit(CASE)
+    with pytest.raises(CaseError, match="FA2_MAX_RUN_BYTES"):
+        store.submit(CASE)
+    with pytest.raises(CaseError):
+        store.submit("forward:T=0")
+
+
+def test_submit_refuses_arrays_that_do_not_fit(live: Live) -> None:
+    q = np.zeros((1, 8, 2, 4), np.float32)
+    with pytest.raises(ShapeError, match="takes the arrays"):
+        live.store.submit(CASE, inputs={"q": q, "k": q})
+    with pytest.raises(ShapeError, match="has the shape"):
+        live.store.submit(CASE, inputs={"q": q, "k": q, "v": q[:, :4]})
+
+
+def test_a_caller_may_change_its_arrays_after_submitting(live: Live) -> None:
+    page = live.page()
+    arrays = {name: np.ones((1, 8, 2, 4), np.float32) for name in "qkv"}
+    live.store.submit(CASE, inputs=arrays)
+    arrays["q"][:] = 7
+    assert (page.inputs(page.next_event("job"))["q"] == 1).all()
+    for row in live.client.get("/api/runs").json():
+        if row["state"] == "sent":
+            live.client.post(f"/api/runs/{row['run']}/cancel")
+
+
+def test_poison_repeats_only_after_a_long_time() -> None:
+    words = [word for _ in range(1000) for word in new_poison()]
+    assert len(set(words)) == 2000
+    assert Run(Case.parse(CASE), None, 4.0, 1.0, {}).poison[0] not in words
