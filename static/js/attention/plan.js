@@ -118,20 +118,20 @@ function chooseTile(row, spec, limits) {
   for (const tile of row.tiles) {
     if (spec.D > tile.maxD) continue;
     /** @type {Record<string, number>} */
-    const constants = { HEAD_DIM: spec.D };
-    for (const [name, value] of Object.entries(tile)) {
-      if (/^[A-Z]/.test(name)) constants[name] = value;
-    }
+    const names = { HEAD_DIM: spec.D, ...tile };
     for (const [name, size] of Object.entries(row.derived)) {
-      constants[name] = evaluateSize(size, constants);
+      names[name] = evaluateSize(size, names);
     }
+    const constants = Object.fromEntries(
+      Object.entries(names).filter(([name]) => /^[A-Z]/.test(name)),
+    );
     /** @type {Record<string, number>} */
     const workgroupBytes = {};
     for (const [name, size] of Object.entries(row.workgroupMemory)) {
-      workgroupBytes[name] = evaluateSize(size, constants);
+      workgroupBytes[name] = evaluateSize(size, names);
     }
     const bytes = Object.values(workgroupBytes).reduce((sum, n) => sum + n, 0);
-    const invocations = evaluateSize(row.invocations, constants);
+    const invocations = evaluateSize(row.invocations, names);
     const most = Math.min(
       limits.maxComputeInvocationsPerWorkgroup,
       limits.maxComputeWorkgroupSizeX,
