@@ -22,7 +22,7 @@ from server.verdict import Output
 
 SAMPLED_ABOVE = 8192
 RANDOM_PICKS = 48
-KEY_BUDGET = 1 << 29
+KEY_BUDGET = 1 << 28
 """Scores to compute for the sample of dk and dv; one key head is always judged."""
 
 BY_KEY = ("dk", "dv")

@@ -82,9 +82,9 @@ def describe(
     if not texts or (share < 0.5 and right_inside > 0.2):
         everywhere = wrong / bad.size
         if everywhere > 0.9:
-            return f"nearly everywhere ({_percent(everywhere)} of the elements)"
+            return f"nearly everywhere ({percent(everywhere)} of the elements)"
         return _scattered(bad, axes)
-    amount = "every element" if share == 1 else f"{_percent(share)} of the elements"
+    amount = "every element" if share == 1 else f"{percent(share)} of the elements"
     return f"all {' and '.join(texts)}, {amount} there"
 
 
@@ -196,5 +196,14 @@ def _others(array: Bools, position: int) -> tuple[int, ...]:
     return tuple(p for p in range(array.ndim) if p != position)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if 0.005 <= share <= 0.995 else f"{100 * share:.2g} %"
+def percent(share: float) -> str:
+    """A share in words that never round to "all" or "none".
+
+    >>> percent(1.0), percent(0.9998), percent(0.123), percent(0.0001)
+    ('100 %', 'over 99 %', '12 %', '0.01 %')
+    """
+    if share == 1:
+        return "100 %"
+    if share > 0.99:
+        return "over 99 %"
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"

@@ -204,7 +204,7 @@ class Assembly:
             elif name == "lse":
                 whole[block.b, block.h, block.at] = piece
             elif name == "attn":
-                whole[block.b, block.h, block.at, block.cols] = piece
+                whole[block.b, block.h][block.at, block.cols] = piece
             elif name in ("dk", "dv"):
                 whole[block.b, block.cols, block.hkv] += piece
             else:  # dbias: summed over the axes along which the bias was broadcast

@@ -288,7 +288,7 @@ def _paragraph(c: Comparison, geometry: Geometry) -> str:
 
 def _of(marked: Bools) -> str:
     count = int(marked.sum())
-    return f"{count} of {marked.size} ({100 * count / marked.size:.3g} %)"
+    return f"{count} of {marked.size} ({patterns.percent(count / marked.size)})"
 
 
 def _shape(spec: Spec) -> str:
