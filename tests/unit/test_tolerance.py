@@ -1,0 +1,218 @@
+"""Bounds against a float32 FlashAttention-2: honest rounding fits, mistakes of 0.1 % do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fa2_float32 import fa2
+
+from server.attention_problem import Problem
+from server.reference import Assembly, walk
+from server.tolerance import FLUSHED, H16, STEP16, U, block_bounds, stored_f16, weight
+from server.verdict import ratios
+
+F = np.float32
+
+
+def arrays(Tq, Tk, H, Hkv, D, *, peaky=1.0, mean=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    q, do = rng.standard_normal((2, 1, Tq, H, D)).astype(F)
+    k, v = rng.standard_normal((2, 1, Tk, Hkv, D)).astype(F)
+    return {"q": F(peaky) * q + F(mean), "k": k + F(mean), "v": v, "do": do}
+
+
+def worst(x, *, got=None, alike=False, wrong=None, **options):
+    """Largest |error| / allowed of each output, of a float32 result that may be made wrong."""
+    scale = float(F(x["q"].shape[3] ** -0.5))
+    problem = Problem(
+        x["q"], x["k"], x["v"],
+        do=x.get("do"),
+        bias=x.get("bias"),
+        **({"scale": scale} | options),
+    )  # fmt: skip
+    if got is None:
+        run = {"scale": scale} | options | (wrong or {})
+        got = fa2(x["q"], x["k"], x["v"], do=x.get("do"), bias=x.get("bias"), **run)
+    names = tuple(n for n in ("o", "lse", "attn", "dq", "dk", "dv", "dbias") if n in got)
+    truth, allowed = Assembly(problem, names), Assembly(problem, names)
+    for block in walk(problem):
+        truth.add(block, block.outputs())
+        allowed.add(block, block_bounds(block, constant_addends=alike))
+    return {
+        n: float(ratios(got[n].reshape(t.shape), t, allowed.arrays[n]).max())
+        for n, t in truth.arrays.items()
+    }
+
+
+RIGHT = {
+    "T=48, D=8": (arrays(48, 48, 3, 3, 8), {}),
+    "T=24, D=256": (arrays(24, 24, 1, 1, 256), {}),
+    "T=128, D=32, full": (arrays(128, 128, 1, 1, 32), {"causal": False}),
+    "grouped heads": (arrays(48, 48, 8, 2, 16), {}),
+    "one key head": (arrays(48, 48, 8, 1, 16), {"causal": False}),
+    "Tq < Tk": (arrays(20, 96, 2, 2, 16), {"offset": 76}),
+    "rows without keys": (arrays(96, 20, 2, 2, 16), {"offset": -76}),
+    "peaky": (arrays(96, 96, 2, 2, 16, peaky=8), {}),
+    "very peaky": (arrays(96, 96, 2, 2, 16, peaky=64), {}),
+    "offset": (arrays(96, 96, 2, 2, 16, mean=3), {}),
+    "D=1": (arrays(48, 48, 4, 4, 1, peaky=8), {}),
+    "softcap 0.5": (arrays(64, 64, 2, 2, 16, peaky=4), {"softcap": 0.5}),
+    "softcap 20": (arrays(64, 64, 2, 2, 16, peaky=16), {"softcap": 20.0}),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_float32_results_use_up_to_two_thirds_of_their_bounds(name):
+    x, options = RIGHT[name]
+    found = worst(x, **options)
+    assert max(found.values()) < 0.67, found
+    assert min(found.values()) > 1e-4, f"a bound that nothing comes near: {found}"
+
+
+@pytest.mark.parametrize("shape", [(48, 48), (4, 48, 48), (1, 4, 48, 48), (1, 1, 1, 48)])
+def test_right_results_with_a_bias_fit(shape):
+    bias = 10 * np.random.default_rng(1).standard_normal(shape).astype(F)
+    found = worst(arrays(48, 48, 4, 4, 16) | {"bias": bias})
+    assert "dbias" in found
+    assert max(found.values()) < 0.67, found
+
+
+def test_a_long_sequence_fits():
+    x = arrays(1024, 1024, 1, 1, 4)
+    del x["do"]
+    found = worst(x, wrong={"tile": 128})
+    assert max(found.values()) < 0.5, found
+
+
+@pytest.mark.parametrize("D", [1, 2, 3, 8])
+def test_scores_of_one_sign_and_few_channels_fit(D):
+    """All terms of a score add up, so S̄ = |S| and the first operations dominate the error."""
+    rng = np.random.default_rng(D)
+    big = np.sqrt(8000 / D**0.5)
+    q, k = (big * (1 + rng.random((2, 1, 48, 2, D)) / 256)).astype(F)
+    x = {"q": -q, "k": k, "v": rng.standard_normal(q.shape).astype(F)}
+    found = worst(x, causal=False)
+    assert max(found.values()) < 0.75, found
+
+
+def test_sums_of_equal_terms_need_the_bound_that_grows_with_their_number():
+    x = arrays(8, 1024, 1, 1, 8)
+    x["v"] = np.full_like(x["v"], 1.1)
+    x["q"] *= 0
+    assert worst(x, causal=False)["o"] > 0.6
+    assert max(worst(x, causal=False, alike=True).values()) < 0.5
+
+
+def test_key_gradients_that_add_up_more_rows_than_keys_fit():
+    x = arrays(256, 2, 8, 1, 4)
+    x["do"] = np.abs(x["do"]) + F(1)
+    found = worst(x, causal=False)
+    assert max(found.values()) < 0.67, found
+
+
+def test_flushed_weights_are_forgiven_and_nothing_larger():
+    q = np.array([1.0], F).reshape(1, 1, 1, 1)
+    k = np.array([0.0, -100.0], F).reshape(1, 2, 1, 1)
+    x = {"q": q, "k": k, "v": np.array([1.0, 2.0], F).reshape(1, 2, 1, 1)}
+    attn = np.array([1.0, 0.0]).reshape(1, 1, 1, 2)  # the second is e⁻¹⁰⁰ = 3.7e-44
+    got = {"o": np.ones((1, 1, 1, 1)), "lse": np.zeros((1, 1, 1)), "attn": attn}
+    assert max(worst(x, got=got, causal=False, scale=1.0).values()) <= 1
+    x["k"][0, 1] = -80.0  # e⁻⁸⁰ = 1.8e-35 is a normal number
+    found = worst(x, got=got, causal=False, scale=1.0)
+    assert found["attn"] > 1
+    assert found["o"] < 1
+
+
+@pytest.mark.parametrize(("T", "D"), [(48, 8), (96, 32), (40, 256)])
+def test_a_scale_that_is_a_thousandth_off_exceeds_every_bound_threefold(T, D):
+    x = arrays(T, T, 2, 1, D)
+    wrong = {"scale": float(F(D**-0.5)) * 1.001}
+    found = worst(x, wrong=wrong)
+    assert min(found.values()) > 3, found
+
+
+def test_a_mask_that_is_one_off_exceeds_every_bound_hundredfold():
+    x = arrays(96, 96, 2, 2, 16)
+    for offset in (1, -1):
+        found = worst(x, wrong={"offset": offset})
+        assert min(found.values()) > 100, found
+
+
+def test_elements_that_no_row_sees_must_be_exactly_zero():
+    x = arrays(6, 9, 1, 1, 4)
+    problem = Problem(x["q"], x["k"], x["v"], 0.5, do=x["do"])  # top-left: keys 6 to 8 unseen
+    allowed = Assembly(problem, ("attn", "dk", "dv"))
+    for block in walk(problem):
+        allowed.add(block, block_bounds(block))
+    assert (allowed.arrays["dk"][:, 6:] == 0).all()
+    assert (allowed.arrays["dv"][:, 6:] == 0).all()
+    assert (allowed.arrays["attn"][0, 0, 0, 1:] == 0).all()
+    assert (allowed.arrays["dv"][:, :6] > 0).all()
+
+
+def one_row():
+    """One row, two keys, everything by hand: S = (0, ln 3), P = (1/4, 3/4)."""
+    q, k = np.array([[[[2.0]]]]), np.array([0.0, np.log(3)]).reshape(1, 2, 1, 1)
+    v, do = np.array([4.0, -8.0]).reshape(1, 2, 1, 1), np.array([[[[5.0]]]])
+    (block,) = walk(Problem(q, k, v, 0.5, do=do, causal=False))
+    return block
+
+
+def test_the_bounds_are_the_formulas_of_the_module():
+    block = one_row()
+    w = 4 + 0.5 * 3 * np.log(3) + 0.5 * np.sqrt(2)  # √(D + 8) = 3, S̄ = ln 3, N = 2
+    unit = 4 * U * w
+    p = np.array([0.25, 0.75])
+    a = 0.25 * 4 + 0.75 * 8
+    g = p * (5 * np.array([4, 8]) + 5 * a)
+    found = block_bounds(block)
+    want = {
+        "o": [[unit * a]],
+        "lse": [unit],
+        "attn": [unit * p],
+        "dv": unit * 5 * p[:, None],
+        "dq": [[0.5 * unit * g[1] * np.log(3)]],
+        "dk": 0.5 * unit * 2 * g[:, None],
+        "dbias": [unit * g],
+    }
+    assert found.keys() == want.keys()
+    for name in want:
+        np.testing.assert_allclose(found[name], want[name], rtol=1e-12, err_msg=name)
+
+
+def test_kappa_scales_the_bounds_and_f16_adds_to_what_is_stored_in_it():
+    block = one_row()
+    f32, double = block_bounds(block), block_bounds(block, kappa=8)
+    f16 = block_bounds(block, f16=True)
+    np.testing.assert_allclose(double["o"], 2 * f32["o"])
+    np.testing.assert_allclose(f16["o"] - f32["o"], H16 * block.a)
+    np.testing.assert_allclose(f16["dv"] - f32["dv"], H16 * 5 * block.p.T)
+    np.testing.assert_array_equal(f16["lse"], f32["lse"])
+    np.testing.assert_array_equal(f16["attn"], f32["attn"])
+    np.testing.assert_allclose(stored_f16(np.array([1.0]), np.array([-2.0])), 1 + 2 * H16 + STEP16)
+
+
+def test_right_f16_results_fit_and_those_of_f16_arithmetic_do_not():
+    x = {n: a.astype(np.float16) for n, a in arrays(96, 96, 2, 2, 32).items()}
+    wide = {n: a.astype(F) for n, a in x.items()}
+    problem = Problem(x["q"], x["k"], x["v"], float(F(32**-0.5)), do=x["do"])
+    names = ("o", "dq", "dk", "dv")
+    truth, allowed = Assembly(problem, names), Assembly(problem, names)
+    for block in walk(problem):
+        truth.add(block, block.outputs())
+        allowed.add(block, block_bounds(block, f16=True))
+    exact = fa2(wide["q"], wide["k"], wide["v"], do=wide["do"])
+    for name in names:
+        value = truth.arrays[name]
+        bound = stored_f16(allowed.arrays[name], value)
+        assert ratios(exact[name].astype(np.float16), value, bound).max() < 0.67, name
+        assert ratios(exact[name] * F(1.004), value, bound).max() > 1, name
+
+
+def test_the_weight_of_equal_terms_is_never_below_that_of_others():
+    n = np.array([1.0, 16.0, 300.0, 4096.0])
+    some, equal = (weight(np.zeros(4), n, 8, constant_addends=c) for c in (False, True))
+    assert (equal >= some).all()
+    np.testing.assert_allclose(equal[-1], 4 + 4096 / 8)
+    np.testing.assert_allclose(some, 4 + 0.5 * np.sqrt(n))
+    assert 2 * np.finfo(F).tiny == FLUSHED
