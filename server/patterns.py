@@ -38,9 +38,11 @@ class Geometry:
 
 
 @dataclass(frozen=True)
-class _Claim:
+class Claim:
+    """A phrase, and what it is true of: coordinates of an axis, or elements (broadcast)."""
+
     text: str
-    covers: Bools  # which coordinates of the axis
+    covers: Bools
 
 
 def describe(
@@ -64,35 +66,53 @@ def describe(
     if wrong == 1:
         index = [x[n[0]] for x, n in zip(places, np.nonzero(bad), strict=True)]
         return "only at " + ", ".join(f"{a} = {n}" for a, n in zip(axes, index, strict=True))
-    claims = []
-    covered = np.ones(bad.shape, bool)
-    for position, (axis, values) in enumerate(zip(axes, places, strict=True)):
-        hit = np.asarray(bad.any(axis=_others(bad, position)))
-        claim = _claim(axis, values, hit, geometry)
-        if claim is not None:
-            claims.append(claim)
-            covered &= np.expand_dims(claim.covers, _others(bad, position))
-    texts = [claim.text for claim in claims]
-    diagonal = _diagonal(bad & covered, covered, axes, places, geometry)
-    if diagonal is not None:
-        texts.append(diagonal.text)
-        covered &= diagonal.covers
+    claims = find_claims(bad, axes, places, geometry)
+    covered = _joint(claims, bad)
     share = wrong / int(covered.sum())
     right_inside = (int(covered.sum()) - wrong) / (bad.size - wrong)
-    if not texts or (share < 0.5 and right_inside > 0.2):
+    if not claims or (share < 0.5 and right_inside > 0.2):
         everywhere = wrong / bad.size
         if everywhere > 0.9:
             return f"nearly everywhere ({percent(everywhere)} of the elements)"
         return _scattered(bad, axes)
     amount = "every element" if share == 1 else f"{percent(share)} of the elements"
-    return f"all {' and '.join(texts)}, {amount} there"
+    return f"all {' and '.join(claim.text for claim in claims)}, {amount} there"
 
 
-def _claim(axis: str, values: Ints, hit: Bools, geometry: Geometry) -> _Claim | None:
+def find_claims(
+    bad: Bools, axes: Sequence[str], places: Sequence[Ints], geometry: Geometry
+) -> list[Claim]:
+    """Claims that are true of every wrong element, none of which follows from the others."""
+    claims = []
+    for position, (axis, values) in enumerate(zip(axes, places, strict=True)):
+        hit = np.asarray(bad.any(axis=_others(bad, position)))
+        claim = _claim(axis, values, hit, geometry)
+        if claim is not None:
+            covers = np.expand_dims(claim.covers, _others(bad, position))
+            claims.append(Claim(claim.text, covers))
+    diagonal = _diagonal(bad, axes, places, geometry)
+    if diagonal is not None:
+        claims.append(diagonal)
+    covered = _joint(claims, bad)
+    for claim in list(claims):
+        rest = [other for other in claims if other is not claim]
+        if rest and (_joint(rest, bad) == covered).all():
+            claims = rest
+    return claims
+
+
+def _joint(claims: Sequence[Claim], bad: Bools) -> Bools:
+    covered = np.ones(bad.shape, bool)
+    for claim in claims:
+        covered &= claim.covers
+    return covered
+
+
+def _claim(axis: str, values: Ints, hit: Bools, geometry: Geometry) -> Claim | None:
     """The plainest true claim about the wrong coordinates of one axis; None if they are all."""
     if hit.all():
         return None
-    best: tuple[float, _Claim] | None = None
+    best: tuple[float, Claim] | None = None
     for claim in _candidates(axis, values, values[hit], geometry):
         if not claim.covers[hit].all() or claim.covers.all():
             continue
@@ -103,12 +123,12 @@ def _claim(axis: str, values: Ints, hit: Bools, geometry: Geometry) -> _Claim | 
     return None if best is None else best[1]
 
 
-def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[_Claim]:
+def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[Claim]:
     """Claims about the coordinates x of an axis, the most telling first."""
     low, high, noun = int(wrong.min()), int(wrong.max()), NOUNS.get(axis, axis)
     if low == high:
-        return [_Claim(f"in {noun} {axis} = {low}", x == low)]
-    found: list[_Claim] = []
+        return [Claim(f"in {noun} {axis} = {low}", x == low)]
+    found: list[Claim] = []
     size = (geometry.tile or {}).get(axis, 0)
     if size > 1 and axis in TILES:
         found += _tile_claims(axis, x, size)
@@ -117,67 +137,64 @@ def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[_Cl
     for word, rest in (("odd", 1), ("even", 0)):
         names = [str(n) for n in x[x % 2 == rest]]
         listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        found.append(_Claim(f"in {word} {noun}s {axis} ({listed})", x % 2 == rest))
+        found.append(Claim(f"in {word} {noun}s {axis} ({listed})", x % 2 == rest))
     spared = x[~np.isin(x, wrong)]
     if len(spared) == 1 and len(x) > 3:
-        found.append(_Claim(f"in {noun}s other than {axis} = {spared[0]}", x != spared[0]))
-    found.append(_Claim(f"with {axis} ≥ {low}", x >= low))
-    found.append(_Claim(f"with {axis} ≤ {high}", x <= high))
+        found.append(Claim(f"in {noun}s other than {axis} = {spared[0]}", x != spared[0]))
+    found.append(Claim(f"with {axis} ≥ {low}", x >= low))
+    found.append(Claim(f"with {axis} ≤ {high}", x <= high))
     for period in (4, 8, 16, 32):
         if low % period == high % period:
             rest = low % period
-            found.append(_Claim(f"with {axis} mod {period} = {rest}", x % period == rest))
-    found.append(_Claim(f"with {low} ≤ {axis} ≤ {high}", (x >= low) & (x <= high)))
+            found.append(Claim(f"with {axis} mod {period} = {rest}", x % period == rest))
+    found.append(Claim(f"with {low} ≤ {axis} ≤ {high}", (x >= low) & (x <= high)))
     return found
 
 
-def _tile_claims(axis: str, x: Ints, size: int) -> list[_Claim]:
+def _tile_claims(axis: str, x: Ints, size: int) -> list[Claim]:
     tile, noun, top = TILES[axis], NOUNS[axis], int(x.max())
     last = top // size * size
     found = []
     if last > 0 and (top + 1) % size:
-        found.append(_Claim(f"in the last, partial {tile} ({axis} ≥ {last})", x >= last))
+        found.append(Claim(f"in the last, partial {tile} ({axis} ≥ {last})", x >= last))
     text = f"with {axis} ≥ {size}: the first {tile} is right, the later ones are not"
-    found.append(_Claim(text, x >= size))
-    found.append(_Claim(f"in the last {tile} ({axis} ≥ {last})", x >= last))
-    found.append(_Claim(f"in the first {tile} ({axis} < {size})", x < size))
-    found.append(_Claim(f"in the last {noun} of each {tile}", x % size == size - 1))
-    found.append(_Claim(f"in the first {noun} of each {tile}", x % size == 0))
+    found.append(Claim(text, x >= size))
+    found.append(Claim(f"in the last {tile} ({axis} ≥ {last})", x >= last))
+    found.append(Claim(f"in the first {tile} ({axis} < {size})", x < size))
+    found.append(Claim(f"in the last {noun} of each {tile}", x % size == size - 1))
+    found.append(Claim(f"in the first {noun} of each {tile}", x % size == 0))
     text = f"in the upper half of each {tile} ({axis} mod {size} ≥ {size // 2})"
-    found.append(_Claim(text, x % size >= size // 2))
+    found.append(Claim(text, x % size >= size // 2))
     return found
 
 
-def _first_key_tile(last_key: Ints, size: int) -> list[_Claim]:
+def _first_key_tile(last_key: Ints, size: int) -> list[Claim]:
     """Rows that see more than the first key tile, as a claim on the rows."""
     text = f"in rows that see keys j ≥ {size}: rows that see the first key tile only are right"
-    return [_Claim(text, last_key >= size)] if size > 0 else []
+    return [Claim(text, last_key >= size)] if size > 0 else []
 
 
 def _diagonal(
-    bad: Bools, covered: Bools, axes: Sequence[str], places: Sequence[Ints], geometry: Geometry
-) -> _Claim | None:
-    """Claims about j against i + diagonal, for attn and dbias; ``covers`` has the shape of bad."""
+    bad: Bools, axes: Sequence[str], places: Sequence[Ints], geometry: Geometry
+) -> Claim | None:
+    """A claim about j against i + diagonal, for attn and dbias."""
     if "i" not in axes or "j" not in axes or geometry.diagonal is None:
         return None
     i, j = axes.index("i"), axes.index("j")
     rows = np.expand_dims(places[i], _others(bad, i)) + geometry.diagonal
-    delta = np.broadcast_to(np.expand_dims(places[j], _others(bad, j)) - rows, bad.shape)
-    wrong = delta[bad]
-    low, high = int(wrong.min()), int(wrong.max())
-    offset = f" + {geometry.diagonal}" if geometry.diagonal else ""
+    past = np.broadcast_to(np.expand_dims(places[j], _others(bad, j)) - rows, bad.shape)
+    low, high = int(past[bad].min()), int(past[bad].max())
+    at = f"i {geometry.diagonal:+d}" if geometry.diagonal else "i"
     if low == high:
-        near = {0: "", 1: ", one past it", -1: ", one before it"}.get(low)
-        text = "on the diagonal j = i" + offset + (f"{near}" if near is not None else f" {low:+d}")
-        claim = _Claim(text, np.broadcast_to(delta == low, bad.shape))
+        side = f", {abs(low)} {'past' if low > 0 else 'before'} it" if low else ""
+        claim = Claim(f"on the diagonal j = {at}{side}", past == low)
     elif low > 0:
-        claim = _Claim(f"above the diagonal (j > i{offset})", delta > 0)
+        claim = Claim(f"above the diagonal (j > {at})", past > 0)
     elif high <= 0:
-        claim = _Claim(f"on or below the diagonal (j ≤ i{offset})", delta <= 0)
+        claim = Claim(f"on or below the diagonal (j ≤ {at})", past <= 0)
     else:
         return None
-    inside = covered & claim.covers
-    return claim if inside.sum() < covered.sum() and bad.sum() >= 0.2 * inside.sum() else None
+    return claim if bad.sum() >= 0.2 * claim.covers.sum() and not claim.covers.all() else None
 
 
 def _scattered(bad: Bools, axes: Sequence[str]) -> str:
