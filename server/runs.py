@@ -119,7 +119,6 @@ class RunStore:
     def stop(self) -> None:
         """Ends every unfinished run as an error, so that nobody waits for a future for ever."""
         self._judging.stop()
-        self._queue.clear()  # or the failing of one run would send the next
         for run in self.unfinished():
             self.fail(run, "page", "the server was stopped")
         self._loop = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -293,14 +294,29 @@ def test_a_full_queue_is_refused(serve: Serve) -> None:
 # In the process
 
 
-def test_submit_works_from_many_threads(live: Live) -> None:
+def test_submit_works_from_many_threads(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     page = live.page()
+    accept = live.store._accept
+    threads = set()
+
+    def watched(run: Run) -> None:
+        threads.add(threading.current_thread())
+        accept(run)
+
+    monkeypatch.setattr(live.store, "_accept", watched)
     with ThreadPoolExecutor(8) as pool:
         runs = list(pool.map(lambda i: live.store.submit(f"{CASE},seed={i}"), range(1, 25)))
         for _ in runs:
             page.work(page.next_event("job"))
     assert [run.future.result(5).case for run in runs] == [f"{CASE},seed={i}" for i in range(1, 25)]
-    assert not runs[0].future.cancel()
+    assert threads == {live.thread}, "the store changes on the loop's thread only"
+
+
+def test_a_future_cannot_be_cancelled_behind_the_store(live: Live) -> None:
+    run = live.store.submit(CASE)
+    assert not run.future.cancel()
+    live.store.cancel(run.id)
+    assert run.future.result(2).status == "error"
 
 
 def test_submit_refuses_what_cannot_run() -> None:

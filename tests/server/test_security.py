@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import socket
 from typing import Any
 
 import pytest
@@ -266,6 +267,17 @@ def test_malformed_requests_get_4xx_and_the_headers(live: Live, request_: bytes)
         assert f"{name}: {value}".encode().lower() in head
     assert b"application/problem+json" in head
     assert live.client.get("/api/cases").status_code == 200, "the process lives"
+
+
+def test_after_a_malformed_request_the_connection_is_closed(live: Live) -> None:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=2) as connection:
+        connection.sendall(
+            b"GARBAGE\r\n\r\n" + b"GET /api/cases HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        )
+        answer = b""
+        while chunk := connection.recv(65536):  # until it hangs up, or the test times out
+            answer += chunk
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 def test_headers_without_an_end_are_hung_up_on(live: Live) -> None:

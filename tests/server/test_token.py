@@ -173,6 +173,13 @@ def test_a_token_that_could_be_guessed_is_refused() -> None:
         assert not token or token not in str(caught.value)
 
 
+def test_a_refusal_does_not_show_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FA2_TOKEN", TOKEN)
+    with pytest.raises(ValidationError) as caught:
+        Settings(host="0.0.0.0")
+    assert "AAA" not in str(caught.value), "not even a part of it"
+
+
 def test_a_server_for_all_addresses_takes_numeric_hosts_but_no_names(serve: Serve) -> None:
     live = serve(host="0.0.0.0", allow_remote=True, token=SecretStr(TOKEN))
     bearer = {"Authorization": f"Bearer {TOKEN}"}

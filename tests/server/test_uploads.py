@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Iterator
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 from conftest import CASE, Live, Serve
 from fake_page import FakePage, content_digest
+from starlette.requests import Request
 
+from server import uploads
 from server.inputs import digest
+from server.problems import Problem
 
 O_BYTES = 4 * 8 * 2 * 4
 Job = dict[str, Any]
@@ -87,6 +91,37 @@ def test_a_body_without_a_length_is_refused(sent: tuple[FakePage, Job]) -> None:
         headers={"Content-Digest": content_digest(bytes(O_BYTES))},
     )
     assert problem_of(response) == (411, "length-required")
+
+
+def test_a_declared_length_is_refused_before_any_byte_comes(
+    live: Live, sent: tuple[FakePage, Job]
+) -> None:
+    _, job = sent
+    for path, length, status in (
+        (f"/api/runs/{job['run']}/tensors/o", O_BYTES + 1, b"413"),
+        (f"/api/runs/{job['run']}/tensors/o", O_BYTES - 1, b"422"),
+        (f"/api/runs/{job['run']}/done", 10**9, b"413"),
+    ):
+        method = "PUT" if "tensors" in path else "POST"
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
+        head += f"Content-Digest: {content_digest(b'')}\r\n\r\n"
+        assert live.raw(head.encode()).startswith(b"HTTP/1.1 " + status), path
+
+
+@pytest.mark.parametrize(("chunks", "status"), [([5, 4], 422), ([5, 6], 413), ([], 422)])
+def test_a_server_that_does_not_count_is_not_trusted(chunks: list[int], status: int) -> None:
+    """uvicorn holds a body to its Content-Length; another ASGI server may not."""
+    rest = list(chunks)
+
+    async def receive() -> dict[str, Any]:
+        body = bytes(rest.pop(0)) if rest else b""
+        return {"type": "http.request", "body": body, "more_body": bool(rest)}
+
+    digest_header = (b"content-digest", content_digest(bytes(sum(chunks))).encode())
+    scope = {"type": "http", "headers": [(b"content-length", b"10"), digest_header]}
+    with pytest.raises(Problem) as caught:
+        asyncio.run(uploads.receive(Request(scope, receive), "o", 10, 5))
+    assert caught.value.status_code == status
 
 
 def test_a_length_beside_chunks_is_refused(live: Live, sent: tuple[FakePage, Job]) -> None:
@@ -210,7 +245,7 @@ def test_an_upload_that_outlives_its_run_is_refused(live: Live) -> None:
 
 def test_large_tensors_arrive_intact(live: Live) -> None:
     page = live.page()
-    live.submit("forward:T=512,H=8,D=64,causal=0")  # 1 MiB, many times what a socket buffers
+    live.submit("forward:T=64,H=16,D=256")  # 1 MiB, many times what a socket buffers
     job = page.next_event("job")
     inputs = page.inputs(job)
     tensors = page.tensors(job, inputs)
