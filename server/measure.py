@@ -107,6 +107,8 @@ def measure(
         wanted, margin = _both(part, names, bounds, keys=keys)
         for name in names:
             outputs.append(_by_key(name, actual[name], wanted[name], margin[name], sample))
+    order = list(actual)
+    outputs.sort(key=lambda output: order.index(output.name))
     return Measured(outputs, truth, allowed, rows)
 
 

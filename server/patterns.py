@@ -223,4 +223,4 @@ def percent(share: float) -> str:
         return "100 %"
     if share > 0.99:
         return "over 99 %"
-    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
