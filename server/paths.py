@@ -1,4 +1,4 @@
-"""Where the files that the browser reads lie: in a checkout beside the package, in a wheel inside it."""
+"""Where the browser's files lie: in a checkout beside the package, in a wheel inside it."""
 
 from pathlib import Path
 

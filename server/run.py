@@ -21,6 +21,8 @@ Arrays = dict[str, np.ndarray]
 
 QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
 
+SLOWEST_UPLOAD = 10e6  # bytes a second that a page is expected to reach: a phone on wireless
+
 _DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype("<f4"),
     "f16": np.dtype("<f2"),
@@ -67,10 +69,12 @@ class Run:
 
     @property
     def overdue_s(self) -> float:
-        """Seconds since the deadline; negative before it, and for a run that is not sent."""
+        """Seconds since the results had to be here; negative before, and if the run is not sent."""
         if self.state != SENT:
             return -1.0
-        return time.monotonic() - self.sent_at - self.deadline_s
+        # The page counts its deadline up to the last kernel; the results travel after that.
+        upload_s = sum(spec.bytes for spec in self.want.values()) / SLOWEST_UPLOAD
+        return time.monotonic() - self.sent_at - self.deadline_s - upload_s
 
     @property
     def kept_bytes(self) -> int:

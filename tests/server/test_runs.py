@@ -13,6 +13,7 @@ from conftest import CASE, Live, Serve
 import server.judging
 from server.cases import Case
 from server.errors import CaseError, PageError, ShapeError
+from server.outputs import want
 from server.pages import Pages
 from server.run import Run, new_poison
 from server.runs import RunStore
@@ -178,6 +179,16 @@ def test_a_run_past_its_deadline_is_a_timeout_and_the_next_one_passes(serve: Ser
     following = live.submit(CASE)
     assert page.work(page.next_event("job"))["case"] == CASE
     assert finished(live, following)["status"] == "pass"
+
+
+def test_large_results_get_time_to_travel() -> None:
+    small, large = (
+        Run(case, None, 4.0, 1.0, {spec.name: spec for spec in want(case)}, state="sent")
+        for case in (Case.parse(CASE), Case.parse("forward:T=1000,H=10,D=100"))
+    )
+    small.sent_at = large.sent_at = time.monotonic() - 1.5
+    assert small.overdue_s > 0.4
+    assert large.overdue_s < 0, "8 MB at 10 MB/s"
 
 
 def test_a_page_that_let_a_deadline_pass_is_chosen_last(serve: Serve) -> None:
