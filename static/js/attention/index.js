@@ -15,7 +15,7 @@ import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 
 export { AttentionError, CompileError, ComposeError, SpecError, Unsupported } from "./errors.js";
-export { DEFAULT_LIMITS, requiredLimits } from "./plan.js";
+export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec

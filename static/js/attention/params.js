@@ -11,7 +11,7 @@
  * @typedef {Record<string, number>} ParamValues
  */
 
-const TENSORS = ["q", "k", "v", "o"];
+const TENSORS = ["q", "k", "v", "o", "do", "dq", "dk", "dv"];
 
 /** Members in order. @type {readonly Member[]} */
 export const PARAMS = [

@@ -20,17 +20,6 @@ import { completeSpec } from "./spec.js";
  * @typedef {import("./registry.js").KernelRow} KernelRow
  */
 
-/** What WebGPU guarantees everywhere; a device made without requiredLimits has these. */
-export const DEFAULT_LIMITS = Object.freeze({
-  maxComputeWorkgroupStorageSize: 16384,
-  maxComputeInvocationsPerWorkgroup: 256,
-  maxComputeWorkgroupSizeX: 256,
-  maxComputeWorkgroupsPerDimension: 65535,
-  maxStorageBuffersPerShaderStage: 8,
-  maxStorageBufferBindingSize: 134217728,
-  maxBufferSize: 268435456,
-});
-
 /**
  * Decides what runs.
  * @param {Spec} request
@@ -220,22 +209,4 @@ function sharedParams({ B, H, Hkv, Tq, Tk, align, scale, strides }) {
     params[`${tensor}_head`] = head;
   }
   return params;
-}
-
-/**
- * The limits to request from an adapter so that a plan for `spec` fits: those above the defaults,
- * never more than the adapter has. Pass the result as `requiredLimits`.
- * @param {Spec} spec
- * @param {Limits} adapterLimits
- * @param {{extraBytes?: number}} [options] what the caller adds to each buffer, guards for example
- * @returns {Record<string, number>} possibly empty
- */
-export function requiredLimits(spec, adapterLimits, { extraBytes = 0 } = {}) {
-  const largest = Math.max(...Object.values(bufferBytes(completeSpec(spec)))) + extraBytes;
-  /** @type {Record<string, number>} */
-  const wanted = {};
-  for (const name of /** @type {const} */ (["maxStorageBufferBindingSize", "maxBufferSize"])) {
-    if (largest > DEFAULT_LIMITS[name]) wanted[name] = Math.min(largest, adapterLimits[name]);
-  }
-  return wanted;
 }

@@ -5,14 +5,14 @@ import { SpecError } from "./errors.js";
 /**
  * @typedef {import("./types.js").Spec} Spec
  * @typedef {import("./types.js").Strides} Strides
- * @typedef {"q" | "k" | "v" | "o"} Strided
+ * @typedef {"q" | "k" | "v" | "o" | "do" | "dq" | "dk" | "dv"} Strided tensors of rows and heads
  * @typedef {Required<Omit<Spec, "scale" | "strides">> & {
  *   scale: number, strides: Record<Strided, Required<Strides>>, packed: boolean,
  * }} FullSpec
  */
 
 /** @type {readonly Strided[]} */
-const STRIDED = ["q", "k", "v", "o"];
+const STRIDED = ["q", "k", "v", "o", "do", "dq", "dk", "dv"];
 
 /**
  * Fills in defaults and checks the request against itself (not against kernels or devices).
@@ -87,19 +87,20 @@ function stridesOf(layout, { H, Hkv, Tq, Tk, D }) {
   });
   /** @param {number} T @param {number} heads */
   const heads = (T, heads) => ({ offset: 0, batch: heads * T * D, row: D, head: T * D });
-  if (layout === "bhtd") {
-    return { q: heads(Tq, H), k: heads(Tk, Hkv), v: heads(Tk, Hkv), o: heads(Tq, H) };
-  }
+  const [query, key] =
+    layout === "bhtd" ? [heads(Tq, H), heads(Tk, Hkv)] : [rows(Tq, H), rows(Tk, Hkv)];
+  const gradients = { do: query, dq: query, dk: key, dv: key };
   if (layout === "packed") {
     const width = (H + 2 * Hkv) * D;
     return {
       q: rows(Tq, H, width),
       k: rows(Tk, Hkv, width, H * D),
       v: rows(Tk, Hkv, width, (H + Hkv) * D),
-      o: rows(Tq, H),
+      o: query,
+      ...gradients,
     };
   }
-  return { q: rows(Tq, H), k: rows(Tk, Hkv), v: rows(Tk, Hkv), o: rows(Tq, H) };
+  return { q: query, k: key, v: key, o: query, ...gradients };
 }
 
 /**
