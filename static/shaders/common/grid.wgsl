@@ -1,4 +1,4 @@
-// common/grid.wgsl: from a workgroup to the head and the tile of query rows that it owns.
+// common/grid.wgsl: from a workgroup to the head and the tile of rows that it owns.
 // @use common/params.wgsl
 
 struct Item {
@@ -15,4 +15,13 @@ fn item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
   let heads = params.B * params.H;
   let bh = id % heads;
   return Item(id < params.end_workgroup, bh / params.H, bh % params.H, tiles - 1u - id / heads);
+}
+
+// The same for tiles of keys, h being a key head. The first tile comes first: under a causal mask
+// most rows see it.
+fn key_item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
+  let id = params.first_workgroup + workgroup.x + workgroup.y * params.grid_width;
+  let heads = params.H / params.group;
+  let bh = id % (params.B * heads);
+  return Item(id < params.end_workgroup, bh / heads, bh % heads, id / (params.B * heads));
 }

@@ -20,3 +20,9 @@ fn key_end(i: u32) -> u32 {
 fn key_end4(i: u32) -> vec4<u32> {
   return vec4<u32>(key_end(i), key_end(i + 1u), key_end(i + 2u), key_end(i + 3u));
 }
+
+// The first row that sees key j, so that all rows from there on see it; Tq if none does.
+fn first_row(j: u32) -> u32 {
+  if (!CAUSAL) { return 0u; }
+  return u32(clamp(i32(j) - params.causal_offset, 0, i32(params.Tq)));
+}

@@ -30,6 +30,22 @@ struct Params {
   o_batch: u32,
   o_row: u32,
   o_head: u32,
+  do_offset: u32,
+  do_batch: u32,
+  do_row: u32,
+  do_head: u32,
+  dq_offset: u32,
+  dq_batch: u32,
+  dq_row: u32,
+  dq_head: u32,
+  dk_offset: u32,
+  dk_batch: u32,
+  dk_row: u32,
+  dk_head: u32,
+  dv_offset: u32,
+  dv_batch: u32,
+  dv_row: u32,
+  dv_head: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
