@@ -32,6 +32,7 @@ from server.report import Report
 from server.run import Run
 from server.service import Service
 from server.session import Opening, Session
+from server.tolerance import KAPPA
 
 POLL_S = 0.2
 # Chromium offers no adapter any more after a few crashes of its GPU process: do not go that far.
@@ -225,25 +226,31 @@ class Harness:
         inputs: dict[str, NDArray[Any]] | None = None,
     ) -> tuple[Report, dict[str, NDArray[Any]]]:
         _check_shaders(shaders or {})
+        options: dict[str, Any] = {
+            "kappa": KAPPA if kappa is None else kappa,
+            "timeout_s": self.timeout_s if timeout_s is None else timeout_s,
+            "inputs": inputs,
+            "shaders": dict(shaders or {}),
+        }
         with self._lock:
-            for attempt in ("first", "second"):
-                service, session = self._ready()
-                self.current = run = service.store.submit(
-                    case,
-                    page=session.page,
-                    kappa=4.0 if kappa is None else kappa,
-                    timeout_s=self.timeout_s if timeout_s is None else timeout_s,
-                    inputs=inputs,
-                    shaders=dict(shaders or {}),
-                )
-                report = self._result(service, run)
-                self._note(report)
-                # After a crash the old browser may offer no adapter: nothing has run yet, so a
-                # new browser may try once.
-                if _kind(report) != "no-adapter" or attempt == "second":
-                    break
-            self.last_report, self.current = report, None
+            run, report = self._once(case, options)
+            if _kind(report) == "no-adapter" or (_kind(report) == "device-lost" and not run.heard):
+                # Nothing has run: the browser offers no adapter after a crash, or had died
+                # unnoticed before it took the job. A new one may try, once.
+                self._stale = True
+                run, report = self._once(case, options)
             return report, dict(run.tensors)
+
+    def _once(self, case: Case, options: Mapping[str, Any]) -> tuple[Run, Report]:
+        service, session = self._ready()
+        self.current = run = service.store.submit(case, page=session.page, **options)
+        self.last_report = report = self._result(service, run)
+        self.current = None
+        kind = _kind(report)
+        self._losses += kind == "device-lost"
+        # After a timeout the kernel may still occupy the GPU process, for ever.
+        self._stale = kind in ("timeout", "no-adapter") or self._losses >= LOSSES_PER_BROWSER
+        return run, report
 
     def _ready(self) -> tuple[Service, Session]:
         if self._service is None or self._opening is None:
@@ -267,14 +274,6 @@ class Harness:
             except BaseException:
                 service.store.cancel(run.id)
                 raise
-
-    def _note(self, report: Report) -> None:
-        """What the report says about the browser that made it."""
-        kind = _kind(report)
-        if kind == "device-lost":
-            self._losses += 1
-        # After a timeout the kernel may still occupy the GPU process, for ever.
-        self._stale = kind in ("timeout", "no-adapter") or self._losses >= LOSSES_PER_BROWSER
 
 
 def _check_shaders(shaders: Mapping[str, str]) -> None:

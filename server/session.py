@@ -10,6 +10,7 @@ from typing import Any
 from server.browser import Browser
 from server.errors import NoAdapter, NoBrowser
 from server.launch import Launched, Launcher, Options, launch
+from server.launch_flags import HARDWARE_HINT
 from server.security import PAGE
 from server.service import Service
 
@@ -72,9 +73,11 @@ class Session:
         adapter = found.get("adapter") or {}
         kind = "software" if adapter.get("fallback") else "hardware"
         if wanted not in ("any", kind):
+            hint = " ".join(f"--browser-arg={flag}" for flag in HARDWARE_HINT)
+            way = f"; with a GPU under Linux, try {hint}" if wanted == "hardware" else ""
             raise NoAdapter(
                 f"--adapter {wanted} was asked for, but {self._program} offers the {kind} adapter "
-                f"{adapter_name(adapter)}; use --adapter {kind} or any, or another browser"
+                f"{adapter_name(adapter)}; use --adapter {kind} or any, or another browser{way}"
             )
 
     @property

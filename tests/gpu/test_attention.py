@@ -97,7 +97,7 @@ def test_arguments_that_make_no_sense_are_refused_before_anything_runs(
         harness.attention(q, k[:1], v[:1], H=H, Hkv=HKV)
     with pytest.raises(ShapeError, match="multiple of H"):
         harness.attention(q, k, v, H=5)
-    with pytest.raises(ShapeError, match=r"H=4 = 8, k .* Hkv=4 = 4"):
+    with pytest.raises(ShapeError, match=r"32/H=4 = 8, k .* 16/Hkv=4 = 4"):
         harness.attention(q, k, v, H=4)
     with pytest.raises(ShapeError, match=r"q has the shape \[19, 32\]"):
         harness.attention(q[0], k, v, H=H, Hkv=HKV)
