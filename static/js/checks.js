@@ -15,12 +15,23 @@ import { formatRatio, plural, toNumber } from "./format.js";
  * @typedef {object} Output
  * @property {Number_} worst_ratio  largest |error| / allowed
  * @property {{index: number[], tile: number[] | null, actual: Number_, expected: Number_,
- *   allowed: Number_} | null} worst
+ *   allowed: Number_} | null} worst  index along AXES, whatever the layout
  * @property {number} bad
  * @property {number} total
  * @property {number} nan
  * @property {number} inf
  */
+
+/** What the numbers of an index count, for each output. @type {Record<string, string[]>} */
+export const AXES = {
+  o: ["b", "i", "h", "d"],
+  lse: ["b", "h", "i"],
+  attn: ["b", "h", "i", "j"],
+  dq: ["b", "i", "h", "d"],
+  dk: ["b", "j", "hkv", "d"],
+  dv: ["b", "j", "hkv", "d"],
+  dbias: ["b", "h", "i", "j"],
+};
 
 /**
  * @typedef {object} Report
@@ -29,13 +40,13 @@ import { formatRatio, plural, toNumber } from "./format.js";
  * @property {Status} status
  * @property {string} message
  * @property {Record<string, Output>} outputs
- * @property {Record<string, unknown>} controls
+ * @property {Record<string, {changes: boolean, caught: boolean, ratio: Number_}>} controls
  * @property {number} kappa
  * @property {string} input_sha256
  * @property {string} shader_sha256
- * @property {Partial<import("./device.js").AdapterFacts>} adapter
+ * @property {Partial<import("./device.js").AdapterFacts> | null} adapter
  * @property {string} engine
- * @property {number} elapsed_ns
+ * @property {number | null} elapsed_ns
  * @property {string[]} warnings
  */
 

@@ -28,13 +28,14 @@ export async function engineName(navigator) {
 }
 
 /**
- * The most telling brand: a product before "Chromium", which every one of them also claims;
- * the entries that only exist to be ignored ("Not)A;Brand") never.
+ * The most telling brand: a product before "Chromium", which every one of them also claims. Not
+ * the entries that only exist to be ignored ("Not)A;Brand"), and not "HeadlessChrome", which is
+ * Chromium without a window.
  *
  * @param {Brand[]} brands
  */
 export function engineFromBrands(brands) {
-  const real = brands.filter(({ brand }) => !/not.*brand/i.test(brand));
+  const real = brands.filter(({ brand }) => !/not.*brand|headless/i.test(brand));
   const chosen = real.find(({ brand }) => brand !== "Chromium") ?? real[0];
   return chosen ? `${chosen.brand} ${chosen.version}` : "";
 }
@@ -43,7 +44,8 @@ export function engineFromBrands(brands) {
 export function engineFromUserAgent(userAgent) {
   const patterns = /** @type {[string, RegExp][]} */ ([
     ["Edge", /Edg\/([\d.]+)/],
-    ["Chrome", /(?:Headless)?Chrome\/([\d.]+)/],
+    ["Chromium", /HeadlessChrome\/([\d.]+)/],
+    ["Chrome", /Chrome\/([\d.]+)/],
     ["Firefox", /Firefox\/([\d.]+)/],
     ["Safari", /Version\/([\d.]+).*Safari/],
   ]);

@@ -60,6 +60,7 @@ const session = new Session(transport, runner, {
     checks.update(entry);
     if (detail.entry === entry) detail.refresh();
     refresh();
+    if (session.own && session.over && !detail.entry) showMostTelling();
   },
   onActivity: (text) => verdict.activity(text),
   onResult: ({ done }) => {
@@ -67,10 +68,7 @@ const session = new Session(transport, runner, {
     if (done.error?.kind === "no-adapter") notices.show("webgpu", "stop", done.error.message);
     else if (done.adapter) notices.clear("webgpu");
   },
-  onIdle: () => {
-    describeEnvironment();
-    if (session.own && !session.busy && !detail.entry) showMostTelling();
-  },
+  onIdle: describeEnvironment,
 });
 const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
 const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
@@ -138,7 +136,7 @@ async function showConnection(state, why) {
   connected = state === "connected";
   const line = byId("connection");
   line.dataset.connection = state;
-  line.textContent = connected ? "connected" : `not connected: ${why}; trying again`;
+  line.textContent = connected ? "connected" : `not connected: ${why}`;
   refresh();
   if (!connected) return;
   try {
@@ -186,13 +184,14 @@ async function run() {
       ...(id ? { case: id } : { suite }),
       ...(kernel && { kernel }),
       ...(seed && { seed }),
+      ...(options.kappa && { kappa: Number(options.kappa) }),
     });
     notices.clear("request");
     // One case's id holds kernel and seed; a suite's name does not.
     chooser.options = id
       ? { case: cases[0], suite: "", kernel: "", seed: "" }
       : { case: "", suite, kernel, seed };
-    const url = writeOptions({ ...chooser.options, run: options.run, page: options.page });
+    const url = writeOptions({ ...options, ...chooser.options });
     history.replaceState(null, "", location.pathname + url);
   } catch (error) {
     notices.show("request", "stop", `Not run: ${asRunError(error).message}`);

@@ -45,6 +45,9 @@ import { Watch } from "./watch.js";
  */
 const WORK_PER_SUBMIT = 5e8;
 
+/** What a person can do about a GPU process that a runaway kernel keeps busy. */
+const STUCK = " (a browser that does not answer here has to be restarted)";
+
 /** Errors after which a device is as good as new. */
 const HARMLESS = ["unsupported", "compile", "no-adapter"];
 
@@ -101,10 +104,10 @@ export class Runner {
    */
   async #attempt(job, watch, progress, done) {
     const { spec, kernel } = job;
-    const adapter = await watch.race("looking for an adapter", this.devices.look());
+    const adapter = await watch.race(`looking for an adapter${STUCK}`, this.devices.look());
     done.adapter = adapter;
     const limits = neededLimits(job, adapter.limits);
-    const held = await watch.race("opening a device", this.devices.acquire(limits));
+    const held = await watch.race(`opening a device${STUCK}`, this.devices.acquire(limits));
     watch.device(held.device.lost);
     held.errors.length = 0;
 

@@ -21,6 +21,7 @@ import { Watch } from "./watch.js";
  * @property {() => void} onIdle
  */
 
+const FORGOTTEN = "the server no longer knows this run: it was restarted, or has forgotten it";
 /** Time for the tensors of one run to reach the server. */
 const UPLOAD_MS = 120_000;
 /** Progress is told at most this often: a small case sends none. */
@@ -37,6 +38,8 @@ export class Session {
   own = false;
   /** @type {Promise<unknown>} a request for runs, whose jobs may arrive before its answer */
   #requested = Promise.resolve();
+  /** @type {Set<string>} runs that were stopped here and may still be heard of */
+  #calledOff = new Set();
   #progressAt = 0;
   #queue;
 
@@ -62,7 +65,12 @@ export class Session {
   }
 
   get busy() {
-    return this.entries.some(({ state }) => state === "queued" || state === "running");
+    return this.#open().length > 0;
+  }
+
+  /** Nothing is under way, and something was. */
+  get over() {
+    return !this.busy && this.entries.some(({ state }) => state === "done");
   }
 
   /**
@@ -78,7 +86,7 @@ export class Session {
   /**
    * Asks the server for runs on this page.
    *
-   * @param {{case?: string, suite?: string, kernel?: string, seed?: string}} what
+   * @param {{case?: string, suite?: string, kernel?: string, seed?: string, kappa?: number}} what
    * @returns {Promise<string[]>} the cases as the server understands them
    * @throws {RunError} the server's refusal
    */
@@ -92,20 +100,26 @@ export class Session {
   }
 
   /** Calls everything off that is not over. */
-  stop() {
-    for (const entry of this.entries) {
-      if (entry.state !== "queued" && entry.state !== "running") continue;
-      const { run } = entry;
+  async stop() {
+    const open = this.#open();
+    if (!open.length) return;
+    const runs = open.map(({ run }) => run);
+    for (const run of runs) {
+      this.#calledOff.add(run);
       this.#update(run, { state: "planned", run: "" });
       this.#queue.cancel(run);
-      this.transport.cancel(run).catch(() => {}); // it may be over by now, or the server gone
     }
     this.view.onActivity("");
+    // What waits goes first: a server that is told of the current run alone sends the next one.
+    const [current, ...waiting] = runs;
+    await Promise.allSettled(waiting.map((run) => this.transport.cancel(run)));
+    await this.transport.cancel(current).catch(() => {}); // it may be over by now
   }
 
   /** @param {Job} job */
   async take(job) {
     await this.#requested;
+    if (this.#calledOff.has(job.run)) return;
     if (!this.#find(job.run)) {
       if (!this.busy && this.entries.every(({ state }) => state === "planned")) this.#list([]);
       this.own = false;
@@ -132,8 +146,15 @@ export class Session {
 
   /** After the stream was down: what happened meanwhile to the runs that are not over? */
   async resync() {
-    const open = this.entries.filter(({ state }) => state === "queued" || state === "running");
-    await Promise.all(open.map(({ run }) => this.#lookUp(run, "")));
+    const open = this.#open();
+    if (!open.length) return;
+    /** @type {{run: string, state: string}[]} */
+    const known = await this.transport.get("/api/runs");
+    for (const { run } of open) {
+      const state = known.find((other) => other.run === run)?.state;
+      if (state === undefined) this.#lose(run, FORGOTTEN);
+      else if (!["queued", "sent", "judging"].includes(state)) await this.#lookUp(run, "");
+    }
   }
 
   /**
@@ -171,26 +192,34 @@ export class Session {
   }
 
   /**
+   * Asks the server for the verdict on a run.
+   *
    * @param {string} run
-   * @param {string} problem  "" = only ask
+   * @param {string} problem  what to say if there is none; "" = keep waiting
    */
   async #lookUp(run, problem) {
     let found;
     try {
       found = await this.transport.get(`/api/runs/${run}`);
     } catch (error) {
-      const { status = 0, message = "" } = /** @type {{status?: number, message?: string}} */ (
-        error
-      );
-      if (status === 404)
-        problem = "the server no longer knows this run: it was restarted, or forgot it";
-      else if (problem) problem = `${problem} (${message})`;
+      const { status } = /** @type {{status?: number}} */ (error);
+      if (status === 404) problem = FORGOTTEN;
     }
     if (found?.status) this.verdict(run, found);
-    else if (problem) {
-      this.#queue.cancel(run);
-      this.#update(run, { state: "done", problem });
-    }
+    else if (problem) this.#lose(run, problem);
+  }
+
+  /**
+   * @param {string} run
+   * @param {string} problem
+   */
+  #lose(run, problem) {
+    this.#queue.cancel(run);
+    this.#update(run, { state: "done", problem });
+  }
+
+  #open() {
+    return this.entries.filter(({ state }) => state === "queued" || state === "running");
   }
 
   /**

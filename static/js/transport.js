@@ -76,7 +76,7 @@ export class Transport {
     on("bye", () => this.#reopen("the server has stopped"));
     on("replaced", () => {
       this.#close();
-      onConnection("refused", "another tab has taken this page's place; reload to take it back");
+      onConnection("refused", "another tab took this page's place; reload to take it back");
     });
     stream.onopen = () => {
       this.#attempt = 0;
@@ -92,7 +92,8 @@ export class Transport {
     const wait = RETRY_MS[Math.min(this.#attempt++, RETRY_MS.length - 1)];
     setTimeout(() => this.#connect(), wait);
     const refused = await this.#refusal();
-    if (!this.#stream) this.#listeners.onConnection(refused ? "refused" : "lost", refused || why);
+    if (this.#stream?.readyState === EventSource.OPEN) return;
+    this.#listeners.onConnection(refused ? "refused" : "lost", `${refused || why}; trying again`);
   }
 
   /** Whether there was a stream to close. */
@@ -166,7 +167,7 @@ export class Transport {
   /**
    * Asks for runs on this page.
    *
-   * @param {{case?: string, suite?: string, kernel?: string, seed?: string}} what
+   * @param {{case?: string, suite?: string, kernel?: string, seed?: string, kappa?: number}} what
    * @returns {Promise<{runs: string[], cases: string[]}>}
    */
   async requestRuns(what) {

@@ -8,6 +8,7 @@
  * @property {string} suite
  * @property {string} kernel  "" = as the case says
  * @property {string} seed    "" = as the case says
+ * @property {string} kappa   "" = the judge's own factor of the bounds
  * @property {boolean} run    start at once
  * @property {string} page    the id under which a launcher expects this page
  */
@@ -25,6 +26,7 @@ export function readOptions(search) {
     suite: one ? "" : text("suite"),
     kernel: text("kernel"),
     seed: text("seed"),
+    kappa: text("kappa"),
     run: !["", "0"].includes(text("run")),
     page: text("page"),
   };
@@ -41,6 +43,7 @@ export function writeOptions(options) {
     ["suite", options.case ? "" : options.suite],
     ["kernel", options.kernel],
     ["seed", options.seed],
+    ["kappa", options.kappa],
     ["run", options.run ? "1" : ""],
     ["page", options.page],
   ];

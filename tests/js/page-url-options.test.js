@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readOptions, writeOptions } from "../../static/js/url-options.js";
 
-const none = { case: "", suite: "", kernel: "", seed: "", run: false, page: "" };
+const none = { case: "", suite: "", kernel: "", seed: "", kappa: "", run: false, page: "" };
 
 test("an empty query asks for nothing", () => {
   assert.deepEqual(readOptions(""), none);
@@ -22,9 +22,9 @@ test("what is written can be read by people and by the page", () => {
   assert.deepEqual(readOptions(query), options);
 });
 
-test("a suite keeps kernel and seed beside it", () => {
-  const options = { ...none, suite: "seed", kernel: "fa2", seed: "0x2a" };
-  assert.equal(writeOptions(options), "?suite=seed&kernel=fa2&seed=0x2a");
+test("a suite keeps kernel, seed and kappa beside it", () => {
+  const options = { ...none, suite: "seed", kernel: "fa2", seed: "0x2a", kappa: "8" };
+  assert.equal(writeOptions(options), "?suite=seed&kernel=fa2&seed=0x2a&kappa=8");
   assert.deepEqual(readOptions(writeOptions(options)), options);
 });
 

@@ -137,7 +137,8 @@ function fill(row, entry, check) {
     h("span", { class: "mark", "aria-hidden": "true" }, MARK[check.status]),
     STATUS_WORD[check.status],
   );
-  number.replaceChildren(formatRatio(check.ratio), meter(toNumber(check.ratio)));
+  const ratio = h("span", { class: "ratio" }, formatRatio(check.ratio));
+  number.replaceChildren(meter(toNumber(check.ratio)), ratio);
   row.title = lineOf(check, entry);
 }
 
@@ -148,7 +149,8 @@ function fill(row, entry, check) {
  */
 function meter(ratio) {
   const bar = h("span", { class: "meter", "aria-hidden": "true" });
-  const share = ratio === null ? 0 : Number.isNaN(ratio) ? 1 : Math.min(ratio, 1);
+  bar.hidden = ratio === null;
+  const share = Number.isNaN(ratio) ? 1 : Math.min(ratio ?? 0, 1);
   bar.style.setProperty("--share", String(share));
   return bar;
 }

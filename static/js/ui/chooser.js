@@ -1,7 +1,7 @@
 // @ts-check
 import { byId, h } from "./dom.js";
 
-/** @typedef {import("../url-options.js").Options} Options */
+/** @typedef {Pick<import("../url-options.js").Options, "case" | "suite" | "kernel" | "seed">} Options */
 
 /** The form that says what to run. A case and a suite exclude each other: the last one set wins. */
 export class Chooser {
@@ -53,7 +53,7 @@ export class Chooser {
     this.options = chosen;
   }
 
-  /** @returns {Omit<Options, "run" | "page">} */
+  /** @returns {Options} */
   get options() {
     return {
       case: this.#case.value.trim(),
@@ -63,7 +63,7 @@ export class Chooser {
     };
   }
 
-  /** @param {Omit<Options, "run" | "page">} options */
+  /** @param {Options} options */
   set options(options) {
     this.#case.value = options.case;
     ensure(this.#suite, options.case ? "" : options.suite);

@@ -1,5 +1,5 @@
 // @ts-check
-import { checksOf, STATUS_WORD } from "../checks.js";
+import { AXES, checksOf, STATUS_WORD } from "../checks.js";
 import { formatDuration, formatRatio, formatTolerance, formatValue, toNumber } from "../format.js";
 import { breakable, byId, h } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
@@ -62,7 +62,7 @@ export class Detail {
     );
     const text = report?.message || problem;
     const parts = [];
-    if (text) parts.push(message(text));
+    if (text) parts.push(message(text, check.status));
     if (report && judged.length) parts.push(figures(report, judged), this.#outputChoice(judged));
     if (judged.length) parts.push(this.#heatmap.element);
     if (report) parts.push(circumstances(report));
@@ -116,9 +116,12 @@ function hint(text) {
   return h("p", { class: "hint" }, text);
 }
 
-/** @param {string} text */
-function message(text) {
-  return h("pre", { class: "message", tabindex: 0, "aria-label": "What the judge says" }, text);
+/**
+ * @param {string} text
+ * @param {string} status
+ */
+function message(text, status) {
+  return h("pre", { class: "message", "data-status": status }, text);
 }
 
 /**
@@ -163,7 +166,7 @@ function figures(report, outputs) {
       `${bad} / ${total}`,
       String(nan),
       String(inf),
-      worst ? `[${worst.index.join(", ")}]` : "–",
+      worst ? worst.index.map((n, axis) => `${AXES[output][axis]}=${n}`).join(" ") : "–",
       formatValue(worst?.actual),
       formatValue(worst?.expected),
       worst ? `±${formatTolerance(worst.allowed)}` : "–",
@@ -215,10 +218,11 @@ function list(facts) {
 }
 
 /**
- * The outcome of a negative control, whatever the judge writes it as.
+ * What a negative control showed: a wrong answer that the bounds must tell from the right one.
  *
- * @param {unknown} result
+ * @param {Report["controls"][string]} control
  */
-function said(result) {
-  return typeof result === "string" ? result : JSON.stringify(result);
+function said({ changes, caught, ratio }) {
+  if (!changes) return "changes nothing in this case";
+  return `${caught ? "caught" : "NOT caught"}, ${formatRatio(ratio)} times the bound`;
 }

@@ -22,6 +22,7 @@
  * @property {number} heads
  * @property {number} cellRows        elements that one cell stands for, downwards
  * @property {number} cellColumns
+ * @property {boolean} sampled  only some rows or keys were judged: neighbours need not be adjacent
  */
 
 /** Largest edge of a cell in CSS pixels, and how far its sides may differ. */
@@ -55,6 +56,7 @@ export function gridFrom({ metadata, tensors }) {
     heads: number("heads"),
     cellRows,
     cellColumns,
+    sampled: metadata.sampled === "1",
   };
   return grid.columns === 1 ? transposed(grid) : grid;
 }

@@ -3,8 +3,8 @@ import { colourOf } from "./colormap.js";
 
 /** @typedef {import("./heatmap-grid.js").Grid} Grid */
 
-/** Room for the numbers along the axes, in CSS pixels. */
-export const MARGIN = { left: 44, top: 20, right: 1, bottom: 1 };
+/** Room for the numbers along the axes and for the frame of the last cell, in CSS pixels. */
+export const MARGIN = { left: 44, top: 20, right: 5, bottom: 5 };
 
 /**
  * Paints a grid: colours, hatching over the limit, crosses where there is no number, tile lines,
@@ -142,13 +142,15 @@ function axes(context, grid, cell, colour) {
   context.font = "11px ui-monospace, monospace";
   context.textAlign = "right";
   context.textBaseline = "top";
-  for (const n of ticks(grid.rows, grid.rowTile, cell.height, 14)) {
-    if (grid.rowAxis) context.fillText(String(n * grid.cellRows), -5, n * cell.height);
+  for (const n of ticks(grid.rows, grid.sampled ? 0 : grid.rowTile, cell.height, 14)) {
+    const row = grid.row[n * grid.columns];
+    if (grid.rowAxis) context.fillText(String(row - (row % grid.cellRows)), -5, n * cell.height);
   }
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  for (const n of ticks(grid.columns, grid.columnTile, cell.width, 40)) {
-    context.fillText(String(n * grid.cellColumns), n * cell.width, -4);
+  for (const n of ticks(grid.columns, grid.sampled ? 0 : grid.columnTile, cell.width, 40)) {
+    const column = grid.column[n];
+    context.fillText(String(column - (column % grid.cellColumns)), n * cell.width, -4);
   }
 }
 

@@ -40,6 +40,7 @@ export class HeatMap {
   #batch = h("select", { id: "heatmap-b" });
   #head = h("select", { id: "heatmap-h" });
   #tiles = h("input", { type: "checkbox", id: "heatmap-tiles", checked: true });
+  #axes = h("span", { class: "term" });
   #message = h("p", { class: "hint" });
 
   /** @param {(b: number, h: number) => void} onHead asked for another head */
@@ -65,6 +66,7 @@ export class HeatMap {
       h("label", {}, "b ", this.#batch),
       h("label", {}, "h ", this.#head),
       h("label", {}, this.#tiles, " tile grid"),
+      this.#axes,
     ),
     this.#stage,
     this.#readout,
@@ -87,10 +89,10 @@ export class HeatMap {
       `|error| over allowed of ${output}, batch ${grid.b}, head ${grid.h}; arrow keys move, ` +
         "with Shift by a tile, Home goes to the worst",
     );
-    this.#message.textContent =
-      grid.cellRows * grid.cellColumns > 1
-        ? `A cell is the worst of ${grid.cellRows} × ${grid.cellColumns} elements.`
-        : "";
+    this.#axes.textContent = [grid.rowAxis && `${grid.rowAxis} ↓`, `${grid.columnAxis} →`]
+      .filter(Boolean)
+      .join("  ");
+    this.#message.textContent = remarks(grid).join(" ");
     this.#paint();
     this.#read(worstCell(grid));
   }
@@ -110,7 +112,7 @@ export class HeatMap {
     const room = this.element.clientWidth - MARGIN.left - MARGIN.right;
     if (!grid || room <= 0) return;
     this.#size = cellSize(grid, room, LARGEST_HEIGHT);
-    paint(this.#canvas, grid, this.#size, this.#tiles.checked);
+    paint(this.#canvas, grid, this.#size, this.#tiles.checked && !grid.sampled);
     this.#place();
   }
 
@@ -180,6 +182,20 @@ export class HeatMap {
     style.width = `${width}px`;
     style.height = `${height}px`;
   }
+}
+
+/**
+ * What the picture does not show by itself.
+ *
+ * @param {Grid} grid
+ */
+function remarks({ cellRows, cellColumns, sampled }) {
+  const said = [];
+  if (cellRows * cellColumns > 1) {
+    said.push(`A cell is the worst of ${cellRows} × ${cellColumns} elements.`);
+  }
+  if (sampled) said.push("Only the rows and keys that were judged are shown, without gaps.");
+  return said;
 }
 
 /**
