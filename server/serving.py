@@ -34,6 +34,9 @@ class Protocol(H11Protocol):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
 
+    def _should_upgrade(self) -> bool:
+        return False  # nothing here speaks WebSocket, and uvicorn would log advice to install one
+
     def send_400_response(self, msg: str) -> None:
         problem = Problem(400, "bad-request", msg).response()
         headers = [
