@@ -96,6 +96,13 @@ def _complete(answer: bytes) -> bool:
     return bool(end) and length is not None and len(body) >= int(length[1])
 
 
+def finished(live: Live, run: str, timeout_s: float = 5) -> dict[str, object]:
+    """The report on a run, waited for."""
+    found = live.store.get(run)
+    assert found is not None
+    return found.future.result(timeout_s).to_dict()
+
+
 Serve = Callable[..., Live]
 
 

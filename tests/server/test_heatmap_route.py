@@ -1,0 +1,116 @@
+"""``GET /api/runs/{run}/heatmap/{name}``: which head, and every way to be refused."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import numpy as np
+import pytest
+from conftest import Live, Serve
+
+from server.cases import Case
+from server.inputs import make_inputs
+
+CASE = "forward:B=2,T=12,H=4,Hkv=2,D=4,attn=1"
+
+
+def facts(response: httpx.Response) -> dict[str, str]:
+    assert response.status_code == 200, response.text
+    size = int.from_bytes(response.content[:8], "little")
+    found: dict[str, str] = json.loads(response.content[8 : 8 + size])["__metadata__"]
+    return found
+
+
+def done(live: Live, case: str = CASE, **wrong: float) -> str:
+    """A finished run; ``wrong`` replaces the last element of an output."""
+    page = live.page()
+    run = live.submit(case, page=page.id)
+    job = page.next_event("job")
+    replaced = {}
+    if wrong:
+        tensors = page.tensors(job, page.inputs(job))
+        for name, value in wrong.items():
+            array = np.frombuffer(tensors[name], "<f4").copy()
+            array[-1] = value
+            replaced |= {name: array.tobytes(), f"{name}.repeat": array.tobytes()}
+    page.work(job, **replaced)
+    return run
+
+
+def test_without_a_head_the_one_with_the_worst_element_is_shown(live: Live) -> None:
+    run = done(live, o=9.0)
+    found = facts(live.client.get(f"/api/runs/{run}/heatmap/o"))
+    assert {key: found[key] for key in ("b", "h", "batches", "heads", "rows", "columns")} == {
+        "b": "1",
+        "h": "3",
+        "batches": "2",
+        "heads": "4",
+        "rows": "12",
+        "columns": "4",
+    }
+
+
+def test_a_head_that_is_named_is_shown(live: Live) -> None:
+    run = done(live)
+    found = facts(live.client.get(f"/api/runs/{run}/heatmap/attn", params={"b": 0, "h": 2}))
+    assert (found["b"], found["h"], found["columns"], found["column_axis"]) == (
+        "0",
+        "2",
+        "12",
+        "key",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status"),
+    [
+        ("heatmap/o", {"b": 2}, 422),
+        ("heatmap/o", {"h": 4}, 422),
+        ("heatmap/o", {"h": -1}, 422),
+        ("heatmap/o", {"h": "x"}, 422),
+        ("heatmap/dq", {}, 404),
+        ("heatmap/o.guards", {}, 404),
+        ("heatmap/..%2f..%2fo", {}, 404),
+    ],
+)
+def test_what_there_is_not_is_refused(
+    live: Live, path: str, query: dict[str, object], status: int
+) -> None:
+    run = done(live)
+    response = live.client.get(f"/api/runs/{run}/{path}", params=query)
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_an_unknown_run_and_an_unfinished_one_are_refused(live: Live) -> None:
+    assert live.client.get("/api/runs/none/heatmap/o").status_code == 404
+    run = live.submit(CASE)
+    assert live.client.get(f"/api/runs/{run}/heatmap/o").status_code == 409
+    live.client.post(f"/api/runs/{run}/cancel")
+
+
+def test_a_run_that_ended_without_tensors_has_no_map(live: Live) -> None:
+    page = live.page()
+    run = live.submit(CASE, page=page.id)
+    page.done(page.next_event("job"), status="skip", error={"kind": "unsupported"})
+    assert live.client.get(f"/api/runs/{run}/heatmap/o").status_code == 404
+
+
+def test_a_run_on_the_callers_own_arrays_has_no_map_since_they_are_gone(live: Live) -> None:
+    page = live.page()
+    case = Case.parse(CASE)
+    run = live.store.submit(case, page=page.id, inputs=make_inputs(case.replace(seed=5)))
+    page.work(page.next_event("job"))
+    response = live.client.get(f"/api/runs/{run.id}/heatmap/o")
+    assert response.status_code == 404
+    assert "own inputs" in response.json()["detail"]
+
+
+def test_evicted_tensors_are_said_to_be_evicted(serve: Serve) -> None:
+    live = serve(max_kept_bytes=1)
+    run = done(live)
+    done(live)
+    response = live.client.get(f"/api/runs/{run}/heatmap/o")
+    assert response.status_code == 404
+    assert "evicted" in response.json()["detail"]
