@@ -70,6 +70,15 @@ def test_one_wrong_element_is_named():
     assert line.startswith("o: 1 of 148 off; worst at (0, 5, 1, 1)")
 
 
+def test_the_tolerance_is_the_limit():
+    golden = case("hd002_T37_causal")
+    for name, atol in golden.tolerance.items():
+        if name in golden.expected:
+            near, far = (golden.expected[name] + f * atol for f in (0.9, 1.1))
+            assert compare(golden, {name: near}) == []
+            assert len(compare(golden, {name: far})) == 1
+
+
 @pytest.mark.parametrize(("value", "words"), [(np.nan, "1 NaN"), (np.inf, "1 infinite")])
 @pytest.mark.parametrize("name", ["o", "lse", "attn", "dq", "dk", "dv"])
 def test_nan_and_infinity_never_pass(name, value, words):

@@ -324,6 +324,16 @@ def test_controls_that_cannot_change_anything_are_said_to():
     assert not found["scale ×1.001"].caught
 
 
+def test_a_difference_by_float64_rounding_is_no_change():
+    case = SMALL.replace(attn=False)
+    inputs = make_inputs(case)
+    inputs["v"][:] = 1.1  # the mean of V is V, up to the rounding of ΣP
+    report = verdict_on(case, inputs=inputs)
+    assert report.ok, report.message
+    assert 0 < report.controls["mean of V"].ratio < 1e-8
+    assert not report.controls["mean of V"].changes
+
+
 def test_a_case_that_cannot_tell_a_control_from_the_truth_is_vacuous():
     report = verdict_on(SMALL, kappa=1e5)
     assert report.status == "vacuous"
@@ -423,6 +433,48 @@ def test_what_needs_no_truth_is_checked_everywhere_even_in_a_sample(sampled):
     report = verdict_on(LONG, tensors)
     assert report.status == "fail"
     assert f"only at b = 1, h = 2, i = {unseen}" in report.message
+
+
+def test_rows_without_keys_are_known_outside_the_sample_too(sampled):
+    case = Case.parse("forward:Tq=130,Tk=90,H=2,D=4")
+    tensors = uploads(case, results(case))
+    for name in ("lse", "lse.repeat"):
+        tensors[name][tensors[name] < -1e30] = -np.inf
+    assert verdict_on(case, tensors).ok
+    sample = measure.sample_of(_problem(case), {"i": 16, "j": 16}, 0)
+    unseen = next(i for i in range(40, 130) if i not in sample.rows)
+    for name in ("lse", "lse.repeat"):
+        tensors[name].reshape(2, 130)[1, unseen] = -np.inf
+    assert f"only at b = 0, h = 1, i = {unseen}" in verdict_on(case, tensors).message
+
+
+def test_some_key_heads_stand_for_all_when_there_are_too_many_scores(sampled, monkeypatch):
+    monkeypatch.setattr(measure, "KEY_BUDGET", 1)
+    chosen = set()
+    for seed in (0, 1):
+        case = LONG.replace(seed=seed)
+        sample = measure.sample_of(_problem(case), {"i": 16, "j": 16}, seed)
+        report = verdict_on(case)
+        assert report.ok, report.message
+        assert report.outputs["dk"].total == len(sample.keys) * 1 * 4
+        got = results(case)
+        got["dv"][sample.batch, 0, sample.kv_heads[0]] += 1
+        report = verdict_on(case, uploads(case, got))
+        assert report.status == "fail"
+        index = report.outputs["dv"].worst.index
+        assert (index["b"], index["j"], index["hkv"]) == (sample.batch, 0, sample.kv_heads[0])
+        chosen.add((sample.batch, int(sample.kv_heads[0])))
+    assert len(chosen) > 1
+
+
+def test_a_sample_holds_both_sides_of_tile_edges():
+    problem = _problem(Case.parse("forward:Tq=9000,Tk=1,D=1"))
+    for seed in range(5):
+        rows = set(measure.sample_of(problem, {"i": 16}, seed).rows.tolist())
+        assert {0, 1, 15, 16, 8999, 8998} <= rows
+        edges = [i for i in rows if i % 16 == 0 and i - 1 in rows]
+        assert len(edges) >= 7
+        assert 60 < len(rows) < 80
 
 
 def test_the_sample_depends_on_the_seed_and_covers_it_all_below_the_limit(sampled):

@@ -118,6 +118,12 @@ def test_a_claim_that_covers_mostly_right_elements_is_not_made():
     assert text.startswith("scattered")
 
 
+def test_an_interval_with_large_gaps_is_not_claimed():
+    bad = np.zeros((1, 400, 1, 1), bool)
+    bad[0, [3, 5, 80, 391]] = True
+    assert describe(bad, O_AXES, {}, Geometry()).startswith("scattered")
+
+
 def test_sampled_coordinates_are_the_true_ones():
     rows = np.array([0, 1, 15, 16, 8000, 9000])
     bad = np.zeros((1, 1, 6), bool)

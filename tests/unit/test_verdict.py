@@ -236,6 +236,11 @@ def test_nan_is_the_worst_that_there_is():
     assert (found.wrong, found.nan, found.inf) == (2, 1, 0)
 
 
+def test_every_element_beyond_its_bound_counts_however_little():
+    actual = np.array([1e-3, 1.01e-3, -1.2e-3, 0.9e-3]).reshape(1, 2, 1, 2)
+    assert compare(output(actual, allowed=1.001e-3)).wrong == 2
+
+
 def test_infinity_where_the_truth_is_minus_infinity_is_not_counted():
     lse = Output(
         "lse", ("b", "h", "i"),
