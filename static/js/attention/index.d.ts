@@ -58,11 +58,12 @@ export type Spec = {
      */
     layout?: "bthd" | "bhtd" | "packed";
     /**
-     * replaces the layout's
+     * replaces the layout's; do and dq lie as o does, dk and dv as k and v of bthd or bhtd
      */
-    strides?: Partial<Record<"q" | "k" | "v" | "o", Strides>>;
+    strides?: Partial<Record<"q" | "k" | "v" | "o" | "do" | "dq" | "dk" | "dv", Strides>>;
     /**
-     * also write the attention matrix [B,H,Tq,Tk]; default false
+     * forward: also write the attention matrix [B,H,Tq,Tk]; backward: that
+     * matrix is given, where a kernel needs it. Default false
      */
     attn?: boolean;
     /**
@@ -82,9 +83,10 @@ export type Spec = {
      */
     dtype?: string;
     /**
-     * "forward" (default)
+     * "forward" (default), or "backward": dq, dk, dv from do and
+     * the o and lse of a forward
      */
-    op?: string;
+    op?: "forward" | "backward";
 };
 export type PlanOptions = {
     /**
@@ -148,7 +150,7 @@ export type Pass = {
      */
     work: number;
 };
-export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn";
+export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores";
 export type Plan = {
     /**
      * name of the chosen kernel
@@ -159,12 +161,13 @@ export type Plan = {
      */
     family: string;
     /**
-     * query rows and keys that are worked on at a time
+     * query rows and keys that a workgroup owns (a
+     * backward owns them in different passes); null where work goes by elements
      */
     tile: {
         Br: number;
         Bc: number;
-    };
+    } | null;
     /**
      * in order
      */
@@ -179,11 +182,20 @@ export type Plan = {
      */
     buffers: Readonly<Record<string, number>>;
     /**
-     * bytes that the library itself allocates
+     * bytes of each buffer that the operation
+     * allocates for what its passes hand on to one another
+     */
+    scratch: Readonly<Record<string, number>>;
+    /**
+     * these together
+     */
+    scratchBytes: number;
+    /**
+     * what `prepare` allocates in all: scratch and the uniform
      */
     ownBytes: number;
     /**
-     * all of these together
+     * the caller's and the library's together
      */
     sizeBytes: number;
     /**
@@ -205,10 +217,14 @@ export type Operation = {
     tile: {
         Br: number;
         Bc: number;
-    };
+    } | null;
     dispatches: number;
     /**
-     * of the composed text of the kernel (not of the attn pass)
+     * allocated until `destroy`, beside the uniform
+     */
+    scratchBytes: number;
+    /**
+     * of the composed text; of several: of their digests, a line each
      */
     shaderSha256: string;
     /**
@@ -222,7 +238,7 @@ export type Operation = {
      */
     steps: (maxWork?: number) => Step[];
     /**
-     * frees the uniform
+     * frees the uniform and the scratch
      */
     destroy: () => void;
 };
@@ -238,7 +254,12 @@ export type Attention = {
      */
     prepare: (spec: Spec, options?: PlanOptions) => Promise<Operation>;
     /**
-     * frees the uniforms of every operation; buffers and device are the caller's
+     * bytes of the buffers that the library holds
+     * at this moment, by label
+     */
+    allocated: () => Record<string, number>;
+    /**
+     * frees every operation; the buffers and the device are the caller's
      */
     destroy: () => void;
 };
@@ -321,11 +342,15 @@ export declare const DEFAULT_LIMITS: Readonly<{
  * never more than the adapter has. Pass the result as `requiredLimits`.
  * @param {Spec} spec
  * @param {Limits} adapterLimits
- * @param {{extraBytes?: number}} [options] what the caller adds to each buffer, guards for example
+ * @param {{extraBytes?: number, kernel?: string}} [options] what the caller adds to each of its own
+ *   buffers, guards for example; the kernel that will be asked for
  * @returns {Record<string, number>} possibly empty
+ * @throws {SpecError} the request contradicts itself
+ * @throws {Unsupported} no kernel takes it
  */
-export declare function requiredLimits(spec: Spec, adapterLimits: Limits, { extraBytes }?: {
+export declare function requiredLimits(spec: Spec, adapterLimits: Limits, { extraBytes, kernel }?: {
     extraBytes?: number;
+    kernel?: string;
 }): Record<string, number>;
 
 /**

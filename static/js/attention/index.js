@@ -5,12 +5,16 @@
  *     const fa = createAttention(device);
  *     const op = await fa.prepare({ B: 1, H: 4, Tq: 256, D: 64 });
  *     op.encode(encoder, { q, k, v, o, lse });
+ *     const back = await fa.prepare({ B: 1, H: 4, Tq: 256, D: 64, op: "backward" });
+ *     back.encode(encoder, { q, k, v, o, lse, do: dO, dq, dk, dv });
  *
  * No global state, no build step; shaders are fetched from static/shaders/ beside this folder.
  */
 import { compose } from "./compose.js";
+import { Unsupported } from "./errors.js";
+import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
-import { Pipelines } from "./pipelines.js";
+import { digest, Pipelines } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 
@@ -41,6 +45,7 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
 export function createAttention(device, { shaderBase = SHADER_BASE, shaders = {} } = {}) {
   const sources = new ShaderSources(shaderBase, shaders);
   const pipelines = new Pipelines(device);
+  const memory = new Memory(device);
   /** @type {Set<Operation>} */
   const operations = new Set();
 
@@ -55,10 +60,25 @@ export function createAttention(device, { shaderBase = SHADER_BASE, shaders = {}
           return pipelines.get(pass, compose(pass.file, pass.constants, texts));
         }),
       );
-      const operation = createOperation(device, plan, compiled, (op) => operations.delete(op));
+      const texts = compiled.map(({ sha256 }) => sha256);
+      const sha256 = texts.length === 1 ? texts[0] : await digest(texts.join("\n"));
+      device.pushErrorScope("out-of-memory");
+      const operation = createOperation(device, memory, plan, compiled, sha256, (op) =>
+        operations.delete(op),
+      );
       operations.add(operation);
+      const error = await device.popErrorScope();
+      if (error !== null) {
+        operation.destroy();
+        throw new Unsupported(
+          `kernel ${plan.kernel} allocates ${plan.ownBytes} bytes itself, and this device is out ` +
+            `of memory (${error.message}); split the batch`,
+        );
+      }
       return operation;
     },
+
+    allocated: () => memory.live(),
 
     destroy: () => {
       for (const operation of [...operations]) operation.destroy();

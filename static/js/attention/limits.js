@@ -1,6 +1,7 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
-import { bufferBytes } from "./plan.js";
+import { bufferBytes, scratchBytes } from "./plan.js";
+import { chooseKernel } from "./registry.js";
 import { completeSpec } from "./spec.js";
 
 /**
@@ -24,11 +25,17 @@ export const DEFAULT_LIMITS = Object.freeze({
  * never more than the adapter has. Pass the result as `requiredLimits`.
  * @param {Spec} spec
  * @param {Limits} adapterLimits
- * @param {{extraBytes?: number}} [options] what the caller adds to each buffer, guards for example
+ * @param {{extraBytes?: number, kernel?: string}} [options] what the caller adds to each of its own
+ *   buffers, guards for example; the kernel that will be asked for
  * @returns {Record<string, number>} possibly empty
+ * @throws {import("./errors.js").SpecError} the request contradicts itself
+ * @throws {import("./errors.js").Unsupported} no kernel takes it
  */
-export function requiredLimits(spec, adapterLimits, { extraBytes = 0 } = {}) {
-  const largest = Math.max(...Object.values(bufferBytes(completeSpec(spec)))) + extraBytes;
+export function requiredLimits(spec, adapterLimits, { extraBytes = 0, kernel = "auto" } = {}) {
+  const full = completeSpec(spec);
+  const own = Object.values(scratchBytes(chooseKernel(full, kernel), full));
+  const callers = Object.values(bufferBytes(full)).map((bytes) => bytes + extraBytes);
+  const largest = Math.max(...own, ...callers);
   /** @type {Record<string, number>} */
   const wanted = {};
   for (const name of /** @type {const} */ (["maxStorageBufferBindingSize", "maxBufferSize"])) {

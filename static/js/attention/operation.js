@@ -1,7 +1,7 @@
 // @ts-check
 /** A compiled plan: binds the caller's buffers and records dispatches into the caller's encoder. */
 import { SpecError } from "./errors.js";
-import { PARAMS_BYTES, packParams } from "./params.js";
+import { PARAMS_BYTES, PARAMS_STRIDE, packParams } from "./params.js";
 import { cutPlan } from "./steps.js";
 
 /**
@@ -14,36 +14,44 @@ import { cutPlan } from "./steps.js";
 
 // Values of GPUBufferUsage; the global does not exist where this module is only read.
 const UNIFORM_COPY_DST = 0x40 | 0x8;
+const STORAGE = 0x80;
 
 /** Operations in a step unless the caller says otherwise: about a second on a software adapter. */
 const DEFAULT_WORK = 2e9;
 
 /**
  * @param {GPUDevice} device
+ * @param {import("./memory.js").Memory} memory
  * @param {Plan} plan
  * @param {readonly Compiled[]} compiled one for each pass
+ * @param {string} shaderSha256
  * @param {(operation: Operation) => void} onDestroy
  * @returns {Operation}
  */
-export function createOperation(device, plan, compiled, onDestroy) {
+export function createOperation(device, memory, plan, compiled, shaderSha256, onDestroy) {
   /** @type {GPUBuffer[]} */
-  const uniforms = [];
-  const stride = Math.max(device.limits.minUniformBufferOffsetAlignment, PARAMS_BYTES);
+  const own = [];
+  /** @param {string} what @param {number} size @param {number} usage */
+  const create = (what, size, usage) => {
+    const buffer = memory.create(`${plan.kernel} ${what}`, size, usage);
+    own.push(buffer);
+    return buffer;
+  };
+  const scratch = Object.fromEntries(
+    Object.entries(plan.scratch).map(([name, bytes]) => {
+      return [name, { buffer: create(name, bytes, STORAGE) }];
+    }),
+  );
 
-  /** One Params for each slice, `stride` bytes apart. @param {readonly Slice[]} slices */
+  /** One Params for each slice. @param {readonly Slice[]} slices */
   const uniformOf = (slices) => {
-    const bytes = new ArrayBuffer(stride * slices.length);
+    const bytes = new ArrayBuffer(PARAMS_STRIDE * slices.length);
     slices.forEach(({ first, end, grid }, n) => {
       const own = { first_workgroup: first, end_workgroup: end, grid_width: grid[0] };
-      packParams({ ...plan.params, ...own }, new DataView(bytes), n * stride);
+      packParams({ ...plan.params, ...own }, new DataView(bytes), n * PARAMS_STRIDE);
     });
-    const uniform = device.createBuffer({
-      label: `${plan.kernel} params`,
-      size: bytes.byteLength,
-      usage: UNIFORM_COPY_DST,
-    });
+    const uniform = create("params", bytes.byteLength, UNIFORM_COPY_DST);
     device.queue.writeBuffer(uniform, 0, bytes);
-    uniforms.push(uniform);
     return uniform;
   };
 
@@ -55,7 +63,7 @@ export function createOperation(device, plan, compiled, onDestroy) {
    * @param {number} at index of the first of them in the uniform
    */
   const record = (encoder, buffers, uniform, slices, at) => {
-    const bound = resolveBuffers(plan, buffers);
+    const bound = { ...resolveBuffers(plan, buffers), ...scratch };
     const pass = encoder.beginComputePass({ label: plan.kernel });
     slices.forEach((slice, n) => {
       const { pipeline, layout } = compiled[slice.pass];
@@ -66,7 +74,7 @@ export function createOperation(device, plan, compiled, onDestroy) {
       const params = { binding: 0, resource: { buffer: uniform, size: PARAMS_BYTES } };
       const group = device.createBindGroup({ layout, entries: [params, ...entries] });
       pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group, [(at + n) * stride]);
+      pass.setBindGroup(0, group, [(at + n) * PARAMS_STRIDE]);
       pass.dispatchWorkgroups(...slice.grid);
     });
     pass.end();
@@ -82,7 +90,8 @@ export function createOperation(device, plan, compiled, onDestroy) {
     kernel: plan.kernel,
     tile: plan.tile,
     dispatches: plan.dispatches,
-    shaderSha256: compiled[0].sha256,
+    scratchBytes: plan.scratchBytes,
+    shaderSha256,
     encode: (encoder, buffers) => record(encoder, buffers, wholeUniform, whole, 0),
     steps: (maxWork = DEFAULT_WORK) => {
       const slices = cutPlan(plan, dimension, maxWork);
@@ -93,7 +102,7 @@ export function createOperation(device, plan, compiled, onDestroy) {
       }));
     },
     destroy: () => {
-      for (const uniform of uniforms.splice(0)) uniform.destroy();
+      for (const buffer of own.splice(0)) memory.release(buffer);
       onDestroy(operation);
     },
   };
@@ -108,7 +117,8 @@ export function createOperation(device, plan, compiled, onDestroy) {
  * @throws {SpecError} one is missing or too small
  */
 function resolveBuffers(plan, buffers) {
-  const names = new Set(plan.passes.flatMap((pass) => pass.bindings.map(({ name }) => name)));
+  const all = plan.passes.flatMap((pass) => pass.bindings.map(({ name }) => name));
+  const names = new Set(all.filter((name) => !(name in plan.scratch)));
   /** @type {Record<string, GPUBufferBinding>} */
   const bound = {};
   for (const name of names) {

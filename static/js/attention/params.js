@@ -33,6 +33,9 @@ export const PARAMS = [
 /** Bytes of one packed Params; a uniform's size is a multiple of 16. */
 export const PARAMS_BYTES = Math.ceil((PARAMS.length * 4) / 16) * 16;
 
+/** From one Params of a uniform to the next: no device asks for a coarser alignment. */
+export const PARAMS_STRIDE = Math.ceil(PARAMS_BYTES / 256) * 256;
+
 /**
  * Packs one Params (little-endian, as WebGPU has it).
  * @param {ParamValues} values every member by name

@@ -90,7 +90,7 @@ export class Pipelines {
 const placeOf = (pass) => ({ file: pass.file, line: 0, column: 0 });
 
 /** @param {string} text @returns {Promise<string>} SHA-256, hex */
-async function digest(text) {
+export async function digest(text) {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -5,8 +5,8 @@
  * number needed and the number offered. (compose.js goes from the decision to the text.)
  */
 import { Unsupported } from "./errors.js";
-import { PARAMS_BYTES } from "./params.js";
-import { chooseKernel, kernelNamed, refusal } from "./registry.js";
+import { PARAMS_STRIDE } from "./params.js";
+import { chooseKernel, kernelNamed } from "./registry.js";
 import { evaluateSize } from "./size-expression.js";
 import { completeSpec } from "./spec.js";
 
@@ -18,6 +18,7 @@ import { completeSpec } from "./spec.js";
  * @typedef {import("./types.js").PlanOptions} PlanOptions
  * @typedef {import("./spec.js").FullSpec} FullSpec
  * @typedef {import("./registry.js").KernelRow} KernelRow
+ * @typedef {import("./registry.js").Choice} Choice
  */
 
 /**
@@ -31,37 +32,82 @@ import { completeSpec } from "./spec.js";
  */
 export function buildPlan(request, limits, { kernel: wanted = "auto" } = {}) {
   const spec = completeSpec(request);
-  const kernel = chooseKernel(spec, wanted);
-  const rows = spec.attn ? [kernel, attnPassOf(kernel, spec)] : [kernel];
-  const buffers = bufferBytes(spec);
-  checkBuffers(buffers, limits);
+  const choice = chooseKernel(spec, wanted);
+  const rows = rowsOf(choice, spec);
+  const scratch = scratchBytes(choice, spec);
+  const bound = new Set(rows.flatMap((row) => Object.keys(row.bindings)));
+  const buffers = Object.fromEntries(
+    Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name) || name === "qkv"),
+  );
+  checkBuffers(buffers, limits, (name) =>
+    name === "attn" ? "leave attn out" : "request a larger limit or split the batch",
+  );
+  checkBuffers(scratch, limits, () => "use kernel=fa2, which keeps no such matrix");
   const passes = rows.map((row) => buildPass(row, spec, limits));
-  const { BR, BC } = passes[0].constants;
-  const ownBytes = passes.length * PARAMS_BYTES;
+  const ownBytes = total(scratch) + passes.length * PARAMS_STRIDE;
   return Object.freeze({
-    kernel: kernel.name,
-    family: kernel.family,
-    tile: { Br: Number(BR), Bc: Number(BC) },
+    kernel: choice.name,
+    family: choice.family,
+    tile: tileOf(passes),
     passes,
     dispatches: passes.length,
     buffers,
+    scratch,
+    scratchBytes: total(scratch),
     ownBytes,
-    sizeBytes: Object.values(buffers).reduce((sum, bytes) => sum + bytes, ownBytes),
+    sizeBytes: total(buffers) + ownBytes,
     params: sharedParams(spec),
   });
 }
 
-/** @param {KernelRow} kernel @param {FullSpec} spec */
-function attnPassOf(kernel, spec) {
-  if (kernel.attnPass === undefined) {
+/** @param {Record<string, number>} bytes */
+const total = (bytes) => Object.values(bytes).reduce((sum, n) => sum + n, 0);
+
+/**
+ * The shaders that run, in order.
+ * @param {Choice} choice @param {FullSpec} spec
+ * @returns {KernelRow[]}
+ */
+function rowsOf(choice, spec) {
+  const rows = (choice.passes ?? [choice.name]).map(kernelNamed);
+  if (!spec.attn) return rows;
+  // A backward is given the attn of its forward, so none of its passes has to make it.
+  if (spec.op === "backward") return rows.filter(({ bindings }) => bindings.attn !== "write");
+  if (choice.attnPass === undefined) {
     throw new Unsupported(
-      `attn=1: kernel ${kernel.name} returns no attention matrix; leave attn out`,
+      `attn=1: kernel ${choice.name} returns no attention matrix; leave attn out`,
     );
   }
-  const row = kernelNamed(kernel.attnPass);
-  const why = refusal(row, { ...spec, op: row.op });
-  if (why !== null) throw new Unsupported(why);
-  return row;
+  return [...rows, kernelNamed(choice.attnPass)];
+}
+
+/**
+ * Bytes of each tensor that the passes hand on to one another and that the library allocates.
+ * @param {Choice} choice @param {FullSpec} spec
+ * @returns {Record<string, number>}
+ */
+export function scratchBytes({ scratch = {} }, spec) {
+  const own = Object.entries(scratch).filter(([name]) => !(name === "attn" && spec.attn));
+  return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, sizesOf(spec))]));
+}
+
+/** The sizes that the registry's formulas may name. @param {FullSpec} spec */
+const sizesOf = ({ B, H, Hkv, Tq, Tk, D }) => ({ B, H, Hkv, Tq, Tk, HEAD_DIM: D });
+
+/**
+ * Query rows and keys of a tile, each from the pass whose workgroups own such tiles; null for
+ * kernels that work element by element.
+ * @param {readonly Pass[]} passes
+ */
+function tileOf(passes) {
+  /** @param {string} constant @param {readonly string[]} outputs */
+  const sizeIn = (constant, outputs) =>
+    passes.find(({ bindings }) =>
+      bindings.some(({ name, access }) => access === "write" && outputs.includes(name)),
+    )?.constants[constant];
+  const Br = sizeIn("BR", ["o", "dq"]);
+  const Bc = sizeIn("BC", ["o", "dk"]);
+  return Br === undefined || Bc === undefined ? null : { Br: Number(Br), Bc: Number(Bc) };
 }
 
 /** @param {KernelRow} row @param {FullSpec} spec @param {Limits} limits @returns {Pass} */
@@ -69,7 +115,7 @@ function buildPass(row, spec, limits) {
   const { constants, workgroupBytes, invocations } = chooseTile(row, spec, limits);
   const bindings = Object.entries(row.bindings).map(([name, access]) => ({
     name: /** @type {import("./types.js").TensorName} */ (name),
-    access: /** @type {"read" | "write"} */ (access),
+    access,
   }));
   if (bindings.length > limits.maxStorageBuffersPerShaderStage) {
     throw new Unsupported(
@@ -77,8 +123,8 @@ function buildPass(row, spec, limits) {
         `${limits.maxStorageBuffersPerShaderStage} (maxStorageBuffersPerShaderStage)`,
     );
   }
-  const { B, H, Tq, Tk } = spec;
-  const workgroups = evaluateSize(row.workgroups, { ...constants, B, H, Tq, Tk });
+  const sizes = sizesOf(spec);
+  const workgroups = evaluateSize(row.workgroups, { ...constants, ...sizes });
   const dimension = limits.maxComputeWorkgroupsPerDimension;
   if (workgroups > Math.min(dimension ** 2, 2 ** 31)) {
     throw new Unsupported(
@@ -89,12 +135,12 @@ function buildPass(row, spec, limits) {
   return {
     kernel: row.name,
     file: row.file,
-    constants: { ...constants, CAUSAL: spec.causal },
+    constants: row.masked === false ? constants : { ...constants, CAUSAL: spec.causal },
     bindings,
     invocations,
     workgroupBytes,
     workgroups,
-    work: workOf(row, spec),
+    work: evaluateSize(row.work, { ...sizes, visible_pairs: visiblePairs(spec) }),
   };
 }
 
@@ -157,11 +203,21 @@ export function bufferBytes(spec) {
   bytes.o = span("o", Tq, H);
   bytes.lse = lse;
   if (spec.attn) bytes.attn = lse * Tk;
+  if (spec.op === "backward") {
+    bytes.do = span("do", Tq, H);
+    bytes.dq = span("dq", Tq, H);
+    bytes.dk = span("dk", Tk, Hkv);
+    bytes.dv = span("dv", Tk, Hkv);
+  }
   return bytes;
 }
 
-/** @param {Record<string, number>} buffers @param {Limits} limits */
-function checkBuffers(buffers, limits) {
+/**
+ * @param {Record<string, number>} buffers
+ * @param {Limits} limits
+ * @param {(name: string) => string} wayOut
+ */
+function checkBuffers(buffers, limits, wayOut) {
   for (const [name, bytes] of Object.entries(buffers)) {
     // Indices are u32 elements in the shaders, hence the last bound.
     for (const [limit, most] of /** @type {const} */ ([
@@ -170,10 +226,9 @@ function checkBuffers(buffers, limits) {
       ["32-bit element indices", 2 ** 34],
     ])) {
       if (bytes > most) {
-        const way =
-          name === "attn" ? "leave attn out" : "request a larger limit or split the batch";
         throw new Unsupported(
-          `${name} needs a buffer of ${bytes} bytes, this device offers ${most} (${limit}); ${way}`,
+          `${name} needs a buffer of ${bytes} bytes, this device offers ${most} (${limit}); ` +
+            wayOut(name),
         );
       }
     }
@@ -189,12 +244,6 @@ export function visiblePairs({ B, H, Tq, Tk, causal, align }) {
   const full = Math.min(Math.max(first, Tk - offset), Tq);
   const growing = ((full - first) * (first + full - 1)) / 2 + (full - first) * (offset + 1);
   return B * H * (growing + (Tq - full) * Tk);
-}
-
-/** @param {KernelRow} row @param {FullSpec} spec */
-function workOf(row, spec) {
-  if (row.op === "attn") return 2 * spec.D * spec.B * spec.H * spec.Tq * spec.Tk;
-  return 4 * spec.D * visiblePairs(spec);
 }
 
 /** Members of Params that all passes share. @param {FullSpec} spec */

@@ -15,62 +15,82 @@ import registry from "./kernels.json" with { type: "json" };
  * @property {string[]} bias
  * @property {boolean} window
  * @property {boolean} softcap
- * @typedef {object} KernelRow
- * @property {string} name also the entry point
+ * @typedef {object} Choice what `kernel=` may name: a kernel by itself, or several in a row
+ * @property {string} name
  * @property {string} family what `kernel=` may say instead of the name
- * @property {string} op
- * @property {string} file under the shader folder
+ * @property {"forward" | "backward"} op
  * @property {string} summary
  * @property {Supports} supports
- * @property {Partial<Record<TensorName, string>>} bindings in binding order, from 1
+ * @property {string[]} [passes] names of the kernels that run, in order; default: this one alone
+ * @property {string} [attnPass] of a forward: the kernel that writes attn after this one
+ * @property {Record<string, string>} [scratch] a size in bytes for every tensor that only the
+ *   passes see
+ * @typedef {object} KernelRow one shader
+ * @property {string} name also the entry point
+ * @property {string} file under the shader folder
+ * @property {Partial<Record<TensorName, "read" | "write">>} bindings in binding order, from 1
+ * @property {boolean} [masked] whether it asks which keys a row sees; default true
  * @property {Record<string, number>[]} tiles the first row whose maxD, workgroup memory and
  *   invocations fit is taken; its capital names become constants
  * @property {Record<string, string>} derived further constants, as sizes over those above
  * @property {string} invocations a size: invocations of a workgroup
  * @property {Record<string, string>} workgroupMemory a size in bytes for every array there
  * @property {string} workgroups a size: workgroups of the whole grid
- * @property {string} [attnPass] the kernel that writes attn after this one
+ * @property {string} work a size: floating-point operations of its matrix products
  */
 
-// JSON types list every key of every row; the rows' shape is what the typedef says.
-export const KERNELS = /** @type {readonly KernelRow[]} */ (
+// JSON types list every key of every row; the rows' shape is what the typedefs say.
+const ROWS = /** @type {readonly (Choice | KernelRow)[]} */ (
   /** @type {unknown} */ (registry.kernels)
 );
 
+/** What can be chosen; the other rows are parts of these. */
+export const CHOICES = /** @type {readonly Choice[]} */ (
+  ROWS.filter((row) => "op" in row && ["forward", "backward"].includes(row.op))
+);
+
 /**
- * The kernel with that registry name.
+ * The shader with that registry name.
  * @param {string} name
+ * @returns {KernelRow}
  */
 export function kernelNamed(name) {
-  const row = KERNELS.find((kernel) => kernel.name === name);
-  if (row === undefined) throw new SpecError(`kernel=${name}: there is no such kernel`);
+  const row = ROWS.find((kernel) => kernel.name === name);
+  if (row === undefined || !("file" in row)) {
+    throw new SpecError(`kernel=${name}: there is no such kernel`);
+  }
   return row;
 }
 
 /**
- * The first kernel in registry order that takes the request.
+ * The first choice in registry order that takes the request.
  * @param {FullSpec} spec
  * @param {string} wanted "auto", a family or a name
- * @returns {KernelRow}
- * @throws {SpecError} no kernel has that name
- * @throws {Unsupported} every kernel meant refuses; the message is the first one's reason
+ * @returns {Choice}
+ * @throws {SpecError} nothing has that name
+ * @throws {Unsupported} all that are meant refuse; the message is the reason of the first one that
+ *   computes this op at all
  */
 export function chooseKernel(spec, wanted) {
-  const main = KERNELS.filter((kernel) => kernel.attnPass !== undefined || kernel.op !== "attn");
-  const meant = main.filter((k) => wanted === "auto" || k.family === wanted || k.name === wanted);
+  const meant = CHOICES.filter(
+    ({ family, name }) => wanted === "auto" || family === wanted || name === wanted,
+  );
   if (meant.length === 0) {
-    const names = [...new Set(main.flatMap((kernel) => [kernel.family, kernel.name]))];
+    const names = [...new Set(CHOICES.flatMap(({ family, name }) => [family, name]))];
     throw new SpecError(`kernel=${wanted}: must be one of auto, ${names.join(", ")}`);
   }
-  const able = meant.find((kernel) => refusal(kernel, spec) === null);
-  if (able === undefined) throw new Unsupported(refusal(meant[0], spec) ?? "");
+  const able = meant.find((choice) => refusal(choice, spec) === null);
+  if (able === undefined) {
+    const nearest = meant.find(({ op }) => op === spec.op) ?? meant[0];
+    throw new Unsupported(refusal(nearest, spec) ?? "");
+  }
   return able;
 }
 
 /**
  * Why a kernel does not take a request, or null.
- * @param {KernelRow} kernel
- * @param {FullSpec} spec
+ * @param {{name: string, op: string, supports: Supports}} kernel
+ * @param {Omit<FullSpec, "op"> & {op: string}} spec
  * @returns {string | null}
  */
 export function refusal({ name, op, supports }, spec) {

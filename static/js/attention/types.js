@@ -30,13 +30,16 @@
  * @property {number | null} [scale] multiplies q kᵀ, rounded to float32; default 1/√D
  * @property {"bthd" | "bhtd" | "packed"} [layout] [B,T,H·D] (default), [B,H,T,D], or q|k|v side by
  *   side in each row of one buffer [B,T,(H+2·Hkv)·D] with o as bthd
- * @property {Partial<Record<"q" | "k" | "v" | "o", Strides>>} [strides] replaces the layout's
- * @property {boolean} [attn] also write the attention matrix [B,H,Tq,Tk]; default false
+ * @property {Partial<Record<"q" | "k" | "v" | "o" | "do" | "dq" | "dk" | "dv", Strides>>} [strides]
+ *   replaces the layout's; do and dq lie as o does, dk and dv as k and v of bthd or bhtd
+ * @property {boolean} [attn] forward: also write the attention matrix [B,H,Tq,Tk]; backward: that
+ *   matrix is given, where a kernel needs it. Default false
  * @property {readonly [number, number]} [window] keys to the left and right; −1 = open (default)
  * @property {number} [softcap] 0 = off (default)
  * @property {string} [bias] "none" (default)
  * @property {string} [dtype] "f32" (default)
- * @property {string} [op] "forward" (default)
+ * @property {"forward" | "backward"} [op] "forward" (default), or "backward": dq, dk, dv from do and
+ *   the o and lse of a forward
  */
 
 /**
@@ -71,27 +74,35 @@
  * @property {number} work floating-point operations of its matrix products, about
  */
 
-/** @typedef {"q" | "k" | "v" | "o" | "lse" | "attn"} TensorName */
+/**
+ * dscores and delta, and attn in a backward, are the library's own.
+ * @typedef {"q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores"
+ *   } TensorName
+ */
 
 /**
  * What would run, decided without a device.
  * @typedef {object} Plan
  * @property {string} kernel name of the chosen kernel
  * @property {string} family "fa2" or "baseline"
- * @property {{Br: number, Bc: number}} tile query rows and keys that are worked on at a time
+ * @property {{Br: number, Bc: number} | null} tile query rows and keys that a workgroup owns (a
+ *   backward owns them in different passes); null where work goes by elements
  * @property {readonly Pass[]} passes in order
  * @property {number} dispatches of `encode`
  * @property {Readonly<Record<string, number>>} buffers bytes that each binding must have at least;
  *   with layout "packed", q, k and v lie in one buffer, listed as `qkv`
- * @property {number} ownBytes bytes that the library itself allocates
- * @property {number} sizeBytes all of these together
+ * @property {Readonly<Record<string, number>>} scratch bytes of each buffer that the operation
+ *   allocates for what its passes hand on to one another
+ * @property {number} scratchBytes these together
+ * @property {number} ownBytes what `prepare` allocates in all: scratch and the uniform
+ * @property {number} sizeBytes the caller's and the library's together
  * @property {Readonly<Record<string, number>>} params uniform members shared by all passes
  */
 
 /**
  * Buffers of the caller. A GPUBuffer means all of it. With layout "packed", `qkv` may stand for
- * q, k and v. o, lse and attn must be other buffers than q, k, v and than each other: WebGPU
- * forbids one buffer to be read and written in a dispatch.
+ * q, k and v. What is written must lie in other buffers than what is read, and each output in one
+ * of its own: WebGPU forbids one buffer to be read and written in a dispatch.
  * @typedef {Partial<Record<TensorName | "qkv", GPUBuffer | GPUBufferBinding>>} Buffers
  */
 
@@ -103,18 +114,20 @@
  */
 
 /**
- * A compiled plan. It holds no data: the same operation serves any number of buffers.
+ * A compiled plan. The same operation serves any number of buffers, one after another: a backward
+ * keeps its scratch from one `encode` to the next, but nothing in it.
  * @typedef {object} Operation
  * @property {Plan} plan
  * @property {string} kernel
- * @property {{Br: number, Bc: number}} tile
+ * @property {{Br: number, Bc: number} | null} tile
  * @property {number} dispatches
- * @property {string} shaderSha256 of the composed text of the kernel (not of the attn pass)
+ * @property {number} scratchBytes allocated until `destroy`, beside the uniform
+ * @property {string} shaderSha256 of the composed text; of several: of their digests, a line each
  * @property {(encoder: GPUCommandEncoder, buffers: Buffers) => void} encode adds everything to the
  *   caller's encoder, in one compute pass; submits nothing
  * @property {(maxWork?: number) => Step[]} steps the same work cut at workgroups, so that a long
  *   operation can be submitted in parts, in this order; default 2e9 operations each
- * @property {() => void} destroy frees the uniform
+ * @property {() => void} destroy frees the uniform and the scratch
  */
 
 /**
@@ -124,7 +137,9 @@
  *   nothing. Throws SpecError, Unsupported
  * @property {(spec: Spec, options?: PlanOptions) => Promise<Operation>} prepare plans and
  *   compiles; pipelines are cached by the SHA-256 of their text. Throws CompileError too
- * @property {() => void} destroy frees the uniforms of every operation; buffers and device are the caller's
+ * @property {() => Record<string, number>} allocated bytes of the buffers that the library holds
+ *   at this moment, by label
+ * @property {() => void} destroy frees every operation; the buffers and the device are the caller's
  */
 
 export {};
