@@ -9,6 +9,7 @@ import { Watch } from "./watch.js";
 /** @typedef {import("./transport.js").Job} Job */
 /** @typedef {import("./device.js").Held} Held */
 /** @typedef {import("./attention/index.js").Limits} Limits */
+/** @typedef {import("./attention/index.js").Operation} Operation */
 /** @typedef {import("./attention/index.js").Spec} LibrarySpec */
 /** @typedef {import("./inputs.js").InputSpec & Required<Omit<LibrarySpec, "strides">>} Spec */
 
@@ -117,32 +118,38 @@ export class Runner {
 
     progress({ phase: "compile", done: 0, total: 1 });
     const attention = this.#attention(held.device, job.shaders);
-    const op = await watch.race("compiling the kernel", attention.prepare(spec, { kernel }));
-    Object.assign(done, { kernel: op.kernel, tile: op.tile, shader_sha256: op.shaderSha256 });
-
-    const tensors = await this.#dispatch(job, op, held, watch, progress, storeInputs(spec, inputs));
-    done.dispatches = op.dispatches;
-    return tensors;
+    const compiling = operationsOf(attention, spec, kernel);
+    const operations = await watch.race("compiling the kernel", compiling);
+    const main = operations[operations.length - 1];
+    Object.assign(done, { kernel: main.kernel, tile: main.tile, shader_sha256: main.shaderSha256 });
+    try {
+      const stored = storeInputs(spec, inputs);
+      const tensors = await this.#dispatch(job, operations, held, watch, progress, stored);
+      done.dispatches = operations.reduce((sum, { dispatches }) => sum + dispatches, 0);
+      return tensors;
+    } finally {
+      for (const operation of operations) operation.destroy();
+    }
   }
 
   /**
    * Both passes, each over outputs poisoned anew.
    *
    * @param {Job} job
-   * @param {Awaited<ReturnType<ReturnType<typeof createAttention>["prepare"]>>} op
+   * @param {Operation[]} operations
    * @param {Held} held
    * @param {Watch} watch
    * @param {(progress: Progress) => void} progress
    * @param {ReturnType<typeof storeInputs>} stored
    */
-  async #dispatch(job, op, { device, errors }, watch, progress, stored) {
+  async #dispatch(job, operations, { device, errors }, watch, progress, stored) {
     const { queue } = device;
     const failures = openErrorScopes(device);
     /** @type {JobBuffers | null} */
     let buffers = null;
     try {
       buffers = new JobBuffers(device, stored, job.want);
-      const steps = op.steps(WORK_PER_SUBMIT);
+      const steps = operations.flatMap((operation) => operation.steps(WORK_PER_SUBMIT));
       const total = steps.length * job.poison.length;
       let submitted = 0;
       for (const [pass, word] of job.poison.entries()) {
@@ -224,6 +231,24 @@ export class Runner {
 }
 
 /**
+ * What a job runs, the operation that it is named after last. A backward needs the o and lse of a
+ * forward: that of its own family.
+ *
+ * @param {ReturnType<typeof createAttention>} attention
+ * @param {Spec} spec
+ * @param {string} kernel
+ * @returns {Promise<Operation[]>}
+ */
+async function operationsOf(attention, spec, kernel) {
+  if (spec.op !== "backward") return [await attention.prepare(spec, { kernel })];
+  const { family } = attention.plan(spec, { kernel });
+  return Promise.all([
+    attention.prepare({ ...spec, op: "forward" }, { kernel: family }),
+    attention.prepare(spec, { kernel }),
+  ]);
+}
+
+/**
  * Opens one error scope a kind; the function returned closes them, once, and throws what they
  * caught.
  *
@@ -255,7 +280,7 @@ function openErrorScopes(device) {
  */
 function neededLimits(job, available) {
   const offered = /** @type {Limits & Record<string, number>} */ (available);
-  const needed = { ...requiredLimits(job.spec, offered) };
+  const needed = { ...requiredLimits(job.spec, offered, { kernel: job.kernel }) };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
     needed[name] = Math.max(needed[name] ?? 0, bytes);
     if (needed[name] > available[name]) {
