@@ -18,7 +18,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
 
-DENSE = 0.75
+DENSE = 0.5
 """A claim about an axis needs this share of the values it covers to hold a wrong element."""
 
 NOUNS = {"b": "batch", "h": "head", "hkv": "key head", "i": "row", "j": "key", "d": "channel"}
@@ -70,7 +70,7 @@ def describe(
     covered = _joint(claims, bad)
     share = wrong / int(covered.sum())
     right_inside = (int(covered.sum()) - wrong) / (bad.size - wrong)
-    if not claims or (share < 0.5 and right_inside > 0.2):
+    if not claims or (share < 0.5 and right_inside > 0.5):
         everywhere = wrong / bad.size
         if everywhere > 0.9:
             return f"nearly everywhere ({percent(everywhere)} of the elements)"
@@ -131,7 +131,7 @@ def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[Cla
     found: list[Claim] = []
     size = (geometry.tile or {}).get(axis, 0)
     if size > 1 and axis in TILES:
-        found += _tile_claims(axis, x, size)
+        found += _tile_claims(axis, x, wrong, size)
     if axis == "i" and geometry.last_key is not None and geometry.tile:
         found += _first_key_tile(geometry.last_key[x], geometry.tile.get("j", 0))
     for word, rest in (("odd", 1), ("even", 0)):
@@ -151,13 +151,15 @@ def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[Cla
     return found
 
 
-def _tile_claims(axis: str, x: Ints, size: int) -> list[Claim]:
+def _tile_claims(axis: str, x: Ints, wrong: Ints, size: int) -> list[Claim]:
     tile, noun, top = TILES[axis], NOUNS[axis], int(x.max())
     last = top // size * size
     found = []
     if last > 0 and (top + 1) % size:
         found.append(Claim(f"in the last, partial {tile} ({axis} ≥ {last})", x >= last))
-    text = f"with {axis} ≥ {size}: the first {tile} is right, the later ones are not"
+    text = f"with {axis} ≥ {size}: the first {tile} is right"
+    if np.isin(x[x >= size] // size, wrong // size).all():
+        text += ", the later ones are not"
     found.append(Claim(text, x >= size))
     found.append(Claim(f"in the last {tile} ({axis} ≥ {last})", x >= last))
     found.append(Claim(f"in the first {tile} ({axis} < {size})", x < size))

@@ -77,6 +77,11 @@ def test_key_tiles_of_attn_and_of_key_gradients_are_named():
     assert where((1, T, 3, 4), KEY_AXES, lambda b, j, n, d: n == 1) == text
 
 
+def test_later_tiles_are_called_wrong_only_if_each_of_them_is():
+    text = where((1, 2, T, T), ATTN_AXES, lambda b, h, i, j: (j >= 8) & (j // 8 != 3))
+    assert text.startswith("all with j ≥ 8: the first key tile is right, 78 % of the")
+
+
 def test_the_diagonal_is_seen():
     def at(choose, diagonal=0):
         return where((1, 2, T, T), ATTN_AXES, choose, Geometry(diagonal=diagonal))
@@ -116,6 +121,14 @@ def test_a_claim_that_covers_mostly_right_elements_is_not_made():
     bad[0, 0] = False
     text = describe(bad, O_AXES, {}, Geometry())
     assert text.startswith("scattered")
+
+
+def test_only_the_axis_that_tells_something_is_named():
+    rows = np.random.default_rng(0).permutation(400)[:10]
+    bad = np.zeros((1, 400, 4, 8), bool)
+    bad[:, rows, 2] = True
+    text = describe(bad, O_AXES, {}, Geometry())
+    assert text == "all in head h = 2, 2.5 % of the elements there"
 
 
 def test_an_interval_with_large_gaps_is_not_claimed():
