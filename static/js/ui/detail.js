@@ -149,7 +149,7 @@ function worstOutput(report, outputs) {
  */
 function figures(report, outputs) {
   const heads = [
-    "",
+    "Output",
     "Worst",
     "Over limit",
     "NaN",

@@ -1,0 +1,249 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { summarise } from "../../static/js/checks.js";
+import { Session } from "../../static/js/session.js";
+
+/** @typedef {import("../../static/js/transport.js").Job} Job */
+
+const SUITE = ["forward:T=4,D=8", "forward:T=5,D=8", "forward:T=6,D=8"];
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+/** A server that hands out one job at a time, as ours does. */
+class Server {
+  /** @type {{run: string, case: string, state: string}[]} */
+  runs = [];
+  /** @type {string[]} */
+  log = [];
+  /** @type {Session | null} */
+  session = null;
+  /** Answers are lost on their way. */
+  deaf = false;
+
+  /** @param {{suite?: string, case?: string}} what */
+  async requestRuns(what) {
+    const cases = what.suite ? SUITE : [String(what.case)];
+    const made = cases.map((id) => ({
+      run: `r${this.runs.length + 1}-${id}`,
+      case: id,
+      state: "queued",
+    }));
+    this.runs.push(...made);
+    setTimeout(() => this.next()); // the job overtakes the answer
+    await settled();
+    return { runs: made.map(({ run }) => run), cases };
+  }
+
+  next() {
+    if (this.runs.some(({ state }) => state === "sent")) return;
+    const run = this.runs.find(({ state }) => state === "queued");
+    if (!run) return;
+    run.state = "sent";
+    this.session?.take(job(run.run, run.case));
+  }
+
+  async putTensor() {
+    if (this.deaf) throw Object.assign(new Error("no answer"), { status: 0 });
+  }
+
+  /** @param {string} id */
+  async postDone(id) {
+    const run = this.#find(id);
+    run.state = "pass";
+    this.log.push(`done ${run.case}`);
+    setTimeout(() => this.next());
+    return { case: run.case, status: "pass", message: "", outputs: {} };
+  }
+
+  postProgress() {}
+
+  /** @param {string} id */
+  async cancel(id) {
+    this.log.push(`cancel ${this.#find(id).case}`);
+    this.#find(id).state = "error";
+    setTimeout(() => this.next());
+  }
+
+  /** @param {string} path */
+  async get(path) {
+    if (path === "/api/runs") return this.runs;
+    const run = this.runs.find(({ run }) => path.endsWith(run));
+    if (!run) throw Object.assign(new Error("unknown"), { status: 404 });
+    return ["pass", "error"].includes(run.state)
+      ? { case: run.case, status: run.state, message: "", outputs: {} }
+      : { run: run.run, state: run.state };
+  }
+
+  /** @param {string} id */
+  #find(id) {
+    const run = this.runs.find((other) => other.run === id);
+    if (!run) throw Object.assign(new Error("unknown"), { status: 404 });
+    return run;
+  }
+}
+
+/**
+ * @param {string} run
+ * @param {string} id
+ */
+function job(run, id) {
+  return /** @type {Job} */ (/** @type {unknown} */ ({ run, case: id, deadline_ms: 1000 }));
+}
+
+/** @param {(job: Job, signal: AbortSignal) => Promise<void>} [work] */
+function bench(work = async () => {}) {
+  const server = new Server();
+  const started = /** @type {string[]} */ ([]);
+  const runner = {
+    /** @param {Job} job @param {{signal: AbortSignal}} hooks */
+    async runJob(job, { signal }) {
+      started.push(job.case);
+      await work(job, signal);
+      return { done: { status: "ok", error: null }, tensors: new Map([["o", new Uint8Array(4)]]) };
+    },
+  };
+  const silent = {
+    onList() {},
+    onAdd() {},
+    onUpdate() {},
+    onActivity() {},
+    onResult() {},
+    onIdle() {},
+  };
+  const session = new Session(
+    /** @type {any} */ (server),
+    Promise.resolve(/** @type {any} */ (runner)),
+    silent,
+  );
+  server.session = session;
+  return { server, session, started };
+}
+
+/** @param {Session} session */
+async function over(session) {
+  for (let n = 0; n < 200 && (session.busy || !session.over); n++) await settled();
+  return summarise(session.entries);
+}
+
+/** Until the signal comes. @param {AbortSignal} signal @returns {Promise<void>} */
+const untilStopped = (signal) =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
+test("a suite runs to its end, also when the first job overtakes the answer to its request", async () => {
+  const { session, started } = bench();
+  await session.start({ suite: "seed" });
+  const { headline, cases } = await over(session);
+  assert.deepEqual([headline, cases], ["ALL PASS", 3]);
+  assert.deepEqual(started, SUITE);
+});
+
+test("a stop ends the current case and cancels what waits, the current one last", async () => {
+  const { server, session, started } = bench((_, signal) => untilStopped(signal));
+  await session.start({ suite: "seed" });
+  await settled();
+  await session.stop();
+  await settled();
+  const { verdict, done } = summarise(session.entries);
+  assert.deepEqual([verdict, done, session.busy], ["planned", 0, false]);
+  assert.deepEqual(started, [SUITE[0]]);
+  assert.deepEqual(server.log.toSorted(), SUITE.map((id) => `cancel ${id}`).toSorted());
+  assert.equal(server.log.at(-1), `cancel ${SUITE[0]}`);
+});
+
+test("what is still heard of a stopped run changes nothing", async () => {
+  const { server, session } = bench((_, signal) => untilStopped(signal));
+  await session.start({ suite: "seed" });
+  await session.stop();
+  const [{ run }] = server.runs;
+  await session.take(job(run, SUITE[0]));
+  session.verdict(run, /** @type {any} */ ({ case: SUITE[0], status: "error", outputs: {} }));
+  await settled();
+  assert.equal(session.entries.length, 3);
+  assert.ok(session.entries.every(({ state }) => state === "planned"));
+});
+
+test("a job that comes twice runs once", async () => {
+  const { session, started } = bench();
+  await session.take(job("a", "forward:T=4,D=8"));
+  await session.take(job("a", "forward:T=4,D=8"));
+  await settled();
+  assert.deepEqual(started, ["forward:T=4,D=8"]);
+});
+
+test("jobs that others ask for take the place of a plan and are added to results", async () => {
+  const { session } = bench();
+  session.plan(SUITE);
+  await session.take(job("a", "forward:T=9,D=8"));
+  assert.deepEqual(
+    session.entries.map((entry) => entry.case),
+    ["forward:T=9,D=8"],
+  );
+  assert.equal(session.own, false);
+  await settled();
+  await session.take(job("b", "forward:T=10,D=8"));
+  assert.equal(session.entries.length, 2);
+});
+
+test("a result that cannot be delivered is an error, unless the server has judged by then", async () => {
+  const { server, session } = bench();
+  server.deaf = true;
+  await session.start({ case: "forward:T=4,D=8" });
+  await over(session);
+  const [lost] = session.entries;
+  assert.equal(lost.report, null);
+  assert.match(lost.problem, /no answer/);
+
+  const late = bench(async () => {
+    late.server.runs[0].state = "error"; // the deadline passed at the server
+  });
+  late.server.deaf = true;
+  await late.session.start({ case: "forward:T=4,D=8" });
+  await over(late.session);
+  assert.equal(late.session.entries[0].report?.status, "error");
+});
+
+test("after a restart of the server its forgotten runs are errors and the page runs again", async () => {
+  const { server, session } = bench((_, signal) => untilStopped(signal));
+  await session.start({ suite: "seed" });
+  await settled();
+  server.runs = [];
+  await session.resync();
+  await settled();
+  assert.equal(summarise(session.entries).headline, "3 FAILED");
+  assert.match(session.entries[2].problem, /restarted/);
+  assert.equal(session.busy, false);
+});
+
+test("after a mere gap in the stream, runs go on", async () => {
+  const { session } = bench((_, signal) => untilStopped(signal));
+  await session.start({ suite: "seed" });
+  await settled();
+  await session.resync();
+  assert.ok(session.busy);
+  assert.equal(summarise(session.entries).done, 0);
+});
+
+test("a verdict that comes before the result ends the run on the page", async () => {
+  const { server, session, started } = bench((_, signal) => untilStopped(signal));
+  await session.start({ case: "forward:T=4,D=8" });
+  await settled();
+  const [{ run }] = server.runs;
+  session.verdict(
+    run,
+    /** @type {any} */ ({ case: "", status: "error", message: "", outputs: {} }),
+  );
+  await settled();
+  assert.equal(session.busy, false);
+  await session.take(job("next", "forward:T=5,D=8"));
+  await settled();
+  assert.deepEqual(started.length, 2);
+});
+
+test("the first verdict stays", async () => {
+  const { session } = bench();
+  await session.start({ case: "forward:T=4,D=8" });
+  await over(session);
+  const [{ run }] = session.entries;
+  session.verdict(run, /** @type {any} */ ({ case: "", status: "fail", message: "", outputs: {} }));
+  assert.equal(session.entries[0].report?.status, "pass");
+});
