@@ -111,18 +111,10 @@ export function checksOf(entry) {
       name,
       outputs,
       status: spared && judged.length ? "pass" : report.status,
-      ratio: ratios.length ? worstOf(ratios) : null,
+      // Math.max gives NaN if one of them is: no number is worse than any.
+      ratio: ratios.length ? Math.max(...ratios) : null,
     };
   });
-}
-
-/**
- * The largest ratio, no number being worse than any.
- *
- * @param {number[]} ratios
- */
-function worstOf(ratios) {
-  return ratios.some(Number.isNaN) ? NaN : Math.max(...ratios);
 }
 
 /** How a status is written at the head of a line; the letters of "ok" and "FAIL" as in TAP. */
@@ -192,7 +184,7 @@ export function summarise(entries) {
     `${of("skip")} skipped`,
   ];
   if (of("planned") && done + pending) detail.push(`${of("planned")} not run`);
-  if (ratios.length) detail.push(`worst |error|/allowed ${formatRatio(worstOf(ratios))}`);
+  if (ratios.length) detail.push(`worst |error|/allowed ${formatRatio(Math.max(...ratios))}`);
 
   const state = () => {
     if (pending) return { verdict: "running", headline: `RUNNING ${done} / ${entries.length}` };

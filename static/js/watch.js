@@ -59,7 +59,6 @@ export class Watch {
    */
   race(doing, promise) {
     this.#doing = doing;
-    promise.catch(() => {}); // lost races must not end as unhandled rejections
     return Promise.race([this.#failure, promise]);
   }
 

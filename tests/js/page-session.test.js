@@ -17,6 +17,8 @@ class Server {
   log = [];
   /** @type {Session | null} */
   session = null;
+  /** @type {string[]} */
+  asked = [];
   /** Answers are lost on their way. */
   deaf = false;
 
@@ -59,6 +61,7 @@ class Server {
 
   /** @param {string} id */
   async cancel(id) {
+    if (this.#find(id).state === "queued") await settled();
     this.log.push(`cancel ${this.#find(id).case}`);
     this.#find(id).state = "error";
     setTimeout(() => this.next());
@@ -66,6 +69,7 @@ class Server {
 
   /** @param {string} path */
   async get(path) {
+    this.asked.push(path);
     if (path === "/api/runs") return this.runs;
     const run = this.runs.find(({ run }) => path.endsWith(run));
     if (!run) throw Object.assign(new Error("unknown"), { status: 404 });
@@ -142,7 +146,6 @@ test("a stop ends the current case and cancels what waits, the current one last"
   await session.start({ suite: "seed" });
   await settled();
   await session.stop();
-  await settled();
   const { verdict, done } = summarise(session.entries);
   assert.deepEqual([verdict, done, session.busy], ["planned", 0, false]);
   assert.deepEqual(started, [SUITE[0]]);
@@ -164,8 +167,11 @@ test("what is still heard of a stopped run changes nothing", async () => {
 
 test("a job that comes twice runs once", async () => {
   const { session, started } = bench();
-  await session.take(job("a", "forward:T=4,D=8"));
-  await session.take(job("a", "forward:T=4,D=8"));
+  const repeated = job("a", "forward:T=4,D=8");
+  await session.take(repeated);
+  await session.take(repeated);
+  await settled();
+  await session.take(repeated);
   await settled();
   assert.deepEqual(started, ["forward:T=4,D=8"]);
 });
@@ -211,6 +217,7 @@ test("after a restart of the server its forgotten runs are errors and the page r
   await settled();
   assert.equal(summarise(session.entries).headline, "3 FAILED");
   assert.match(session.entries[2].problem, /restarted/);
+  assert.deepEqual(server.asked, ["/api/runs"]); // one question, not one a run
   assert.equal(session.busy, false);
 });
 
