@@ -4,6 +4,7 @@ import test from "node:test";
 import { CompileError, createAttention, SpecError } from "../../static/js/attention/index.js";
 import { DEFAULT_LIMITS } from "../../static/js/attention/limits.js";
 import { PARAMS } from "../../static/js/attention/params.js";
+import { plainMessage } from "../../static/js/attention/pipelines.js";
 import { SHADERS } from "./attention-files.js";
 
 /** @param {{messages?: object[], pipelineError?: Error, scopeError?: {message: string}}} [fails] */
@@ -201,6 +202,14 @@ test("a compiler's error names the file on disk, used files too", async () => {
     assert.equal(error.text, "unresolved value");
     return true;
   });
+});
+
+test("an excerpt of the composed text, as Firefox adds one, is left out", () => {
+  const firefox =
+    "\nShader 'k.wgsl' parsing error: no definition in scope for identifier: `BRR`\n" +
+    "   ┌─ wgsl:283:24\n   │\n283 │   let i0 = BRR;\n   │            ^^^ unknown identifier\n\n";
+  assert.equal(plainMessage(firefox), "no definition in scope for identifier: `BRR`");
+  assert.equal(plainMessage("unresolved value 'BRR'"), "unresolved value 'BRR'");
 });
 
 test("a failure without a message of the compiler is a compile error of the kernel's file", async () => {

@@ -49,15 +49,16 @@ export class CompileError extends AttentionError {
    * @param {Place} place where, in the file on disk
    */
   constructor(text, place) {
-    super(`${place.file}:${place.line}:${place.column}: ${text}${excerpt(place)}`);
+    const { file, line, column } = place;
+    super(`${file}${line > 0 ? `:${line}:${column}` : ""}: ${text}${excerpt(place)}`);
     /** What the compiler said, without place and excerpt. */
     this.text = text;
     /** Path under the shader folder. */
-    this.file = place.file;
+    this.file = file;
     /** 1-based line in `file`; 0 = unknown. */
-    this.line = place.line;
+    this.line = line;
     /** 1-based column in `file`; 0 = unknown. */
-    this.column = place.column;
+    this.column = column;
   }
 }
 

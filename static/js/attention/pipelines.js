@@ -78,12 +78,25 @@ export class Pipelines {
     ]);
     const said = info.messages.find((message) => message.type === "error");
     if (said !== undefined) {
-      throw new CompileError(said.message, composed.locate(said.lineNum, said.linePos));
+      throw new CompileError(
+        plainMessage(said.message),
+        composed.locate(said.lineNum, said.linePos),
+      );
     }
     if (pipeline instanceof Error) throw new CompileError(pipeline.message, placeOf(pass));
     if (error !== null) throw new CompileError(error.message, placeOf(pass));
     return { pipeline: /** @type {GPUComputePipeline} */ (pipeline), layout, sha256 };
   }
+}
+
+/**
+ * What the compiler says, without the excerpt that Firefox adds: its line numbers count in the
+ * composed text, and CompileError shows the line on disk.
+ * @param {string} message
+ */
+export function plainMessage(message) {
+  const [said] = message.split(/\n\s*┌─/);
+  return said.trim().replace(/^Shader '[^']*' (?:parsing|validation) error: /, "");
 }
 
 /** @param {Pass} pass */
