@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import time
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -132,10 +133,7 @@ def _dispatch(harness: Harness, walk: _Walk) -> int:
 
 
 def _packages() -> str:
-    found = []
-    for name in ("playwright", "numpy", "fastapi", "uvicorn"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"no {name}")
-    return ", ".join(found)
+    names = ("playwright", "numpy", "fastapi", "uvicorn")
+    return ", ".join(
+        f"{name} {version(name)}" if find_spec(name) else f"no {name}" for name in names
+    )

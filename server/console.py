@@ -67,8 +67,10 @@ class Printer:
         """The lines of one case, then its message unless it passes."""
         lines = check_lines(report)
         for word, rest in lines:
-            self._print(Text.assemble((f"{word:<8}", COLOURS[word]), f"{report.case}  {rest}"))
-        self.checks += len(lines)
+            self._print(
+                Text.assemble((f"{word:<8}", COLOURS[word]), f"{report.case}  {rest}".rstrip())
+            )
+        self.checks += len(lines) if report.status != "skip" else 0
         if report.status != "pass":
             for line in report.message.splitlines():
                 self._print(f"        {line}")
@@ -88,6 +90,8 @@ class Printer:
         bad = [f"{counts[s]} {word}" for s, word in BAD.items() if counts[s]]
         if results.interrupted:
             word, colour = "INTERRUPTED", "yellow"
+        elif results.refused and not bad:
+            word, colour = f"{results.refused} REFUSED", "red"
         elif bad:
             word, colour = ", ".join(bad), "red"
         elif counts["pass"]:

@@ -134,17 +134,14 @@ def refuse(config: pytest.Config, problem: HarnessError) -> NoReturn:
 
 
 @pytest.fixture
-def fa2_run(
-    harness: Harness, pytestconfig: pytest.Config, record_property: Callable[[str, object], None]
-) -> Callable[..., Report]:
+def fa2_run(harness: Harness, request: pytest.FixtureRequest) -> Callable[..., Report]:
     """Runs a case and fails the test, with the report's text, unless it passes."""
 
     def run(case: Any, **options: Any) -> Report:
-        options.setdefault("kappa", pytestconfig.getoption("--fa2-kappa"))
+        options.setdefault("kappa", request.config.getoption("--fa2-kappa"))
         report = harness.run(case, **options)
-        record_property("kernel", report.kernel)
-        for name, output in report.outputs.items():
-            record_property(f"worst_ratio.{name}", output.worst_ratio)
+        ratios = "".join(f", {name} {out.worst_ratio:.3g}" for name, out in report.outputs.items())
+        request.node.add_report_section("call", "fa2", f"{report.kernel}: {report.status}{ratios}")
         if report.status == "skip":
             pytest.skip(report.message)
         if report.status != "pass":

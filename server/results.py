@@ -42,6 +42,11 @@ class Results:
         return {status: counted[status] for status in STATUSES}
 
     @property
+    def refused(self) -> int:
+        """How many cases that were named on the command line the library refuses."""
+        return sum(one.named and report.status == "skip" for one, report in self.entries)
+
+    @property
     def failed(self) -> list[str]:
         """Ids of the cases that are to be run again."""
         return [r.case for r in self.reports if r.status in ("fail", "vacuous", "error")]
@@ -66,13 +71,12 @@ class Results:
         kinds = {report.error.kind for report in self.reports if report.error is not None}
         if kinds & {Timeout.kind, DeviceLost.kind}:
             return ENDED
-        refused = any(one.named and report.status == "skip" for one, report in self.entries)
         dispatched = any(report.status in ("pass", "fail", "vacuous") for report in self.reports)
-        if NoAdapter.kind in kinds or not (self.failed or dispatched or refused):
+        if NoAdapter.kind in kinds or not (self.failed or dispatched or self.refused):
             return NOTHING_RAN
         if self.failed:
             return FAILED
-        return USAGE if refused else OK
+        return USAGE if self.refused else OK
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from server.cases import Case
 from server.errors import CaseError
+from server.grammar import OPS
+from server.paths import STATIC
 from server.suites import SUITES, suite
 
 DEFAULT_SUITE = "seed"
+REGISTRY = STATIC / "js" / "attention" / "kernels.json"
 
 
 @dataclass(frozen=True)
@@ -28,14 +32,23 @@ def select(words: Sequence[str], suite_name: str | None = None, **changes: Any) 
     A word with ``*``, ``?`` or ``[`` is a glob over the case ids of ``suite_name``, or of every
     suite; any other word is a case of its own. ``changes`` (kernel, seed) go into every case.
 
-    Raises CaseError for a word that is no case and for a glob that matches nothing.
+    Raises CaseError for a word that is no case, a glob that matches nothing, an unknown kernel.
     """
     if not words:
         found = [Selected(case) for case in suite(suite_name or DEFAULT_SUITE)]
     else:
         found = [one for word in words for one in _meant(word, suite_name)]
-    changed = (Selected(one.case.replace(**changes), one.named) for one in found)
-    return _unique(changed)
+    changed = _unique(Selected(one.case.replace(**changes), one.named) for one in found)
+    for one in changed:
+        _check_kernel(one.case.kernel)
+    return changed
+
+
+def kernel_names() -> list[str]:
+    """What a case's ``kernel`` may say: auto, the families, and every kernel of the registry."""
+    rows = json.loads(REGISTRY.read_text(encoding="utf-8"))["kernels"]
+    names = [row[key] for row in rows if row["op"] in OPS for key in ("family", "name")]
+    return list(dict.fromkeys(["auto", *names]))
 
 
 def from_ids(ids: Iterable[str]) -> list[Selected]:
@@ -47,6 +60,12 @@ def from_ids(ids: Iterable[str]) -> list[Selected]:
         except CaseError:
             continue
     return _unique(found)
+
+
+def _check_kernel(name: str) -> None:
+    """A kernel that does not exist is a mistake in the command, found before a browser starts."""
+    if name not in (names := kernel_names()):
+        raise CaseError(f"there is no kernel {name!r}; the kernels are {', '.join(names)}")
 
 
 def is_glob(word: str) -> bool:

@@ -1,0 +1,70 @@
+"""A caller's arrays become a case and its inputs, and the outputs become arrays again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from server.arrays import to_inputs, to_results
+from server.errors import CaseError, ShapeError
+
+Q = np.zeros((2, 3, 8), np.float32)  # B=2, Tq=3, H·D=8
+K = np.zeros((2, 5, 4), np.float32)  # Tk=5, Hkv·D=4
+
+
+def test_shapes_become_the_fields_of_a_case() -> None:
+    case, inputs = to_inputs(Q, K, K, H=4, Hkv=2, causal=False, scale=0.5)
+    assert str(case) == "forward:B=2,Tq=3,Tk=5,H=4,Hkv=2,D=2,causal=0,scale=0.5"
+    assert {name: x.shape for name, x in inputs.items()} == {
+        "q": (2, 3, 4, 2),
+        "k": (2, 5, 2, 2),
+        "v": (2, 5, 2, 2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [((3, 5), "tt"), ((4, 3, 5), "htt"), ((2, 4, 3, 5), "bhtt"), ((2, 1, 1, 5), "b11t")],
+)
+def test_the_axes_of_a_bias_are_read_off_its_shape(shape: tuple[int, ...], kind: str) -> None:
+    case, inputs = to_inputs(Q, K, K, H=4, Hkv=2, bias=np.zeros(shape))
+    assert case.bias == kind
+    assert (inputs["bias"].shape, inputs["bias"].dtype) == (shape, np.float32)
+
+
+def test_a_bias_that_fits_nowhere_is_told_what_would_fit() -> None:
+    with pytest.raises(ShapeError, match=r"\[5, 3\].*\[3, 5\], \[4, 3, 5\], \[2, 4, 3, 5\]"):
+        to_inputs(Q, K, K, H=4, Hkv=2, bias=np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("H", [0, -4, 2.0, True, "4", None])
+def test_a_number_of_heads_is_a_positive_whole_number(H: object) -> None:
+    with pytest.raises(CaseError, match="H="):
+        to_inputs(Q, Q, Q, H=H)  # type: ignore[arg-type]
+
+
+def test_empty_arrays_are_refused() -> None:
+    with pytest.raises(ShapeError, match="at least one element"):
+        to_inputs(Q[:, :0], K, K, H=4, Hkv=2)
+
+
+def test_heads_must_divide_evenly_among_key_heads() -> None:
+    with pytest.raises(CaseError, match="Hkv=3 does not divide H=4"):
+        to_inputs(Q, np.zeros((2, 5, 6), np.float32), np.zeros((2, 5, 6), np.float32), H=4, Hkv=3)
+
+
+@pytest.mark.parametrize("kind", ["c8", "i4", "?", "U1", "O"])
+def test_types_that_are_no_floating_point_numbers_are_refused(kind: str) -> None:
+    with pytest.raises(CaseError, match="v has the type"):
+        to_inputs(Q, K, np.zeros(K.shape, kind), H=4, Hkv=2)
+
+
+def test_an_empty_row_has_minus_infinity_and_heads_are_joined_again() -> None:
+    case, _ = to_inputs(Q, K, K, H=4, Hkv=2)
+    lse = np.full((2, 4, 3), 0.5, np.float32)
+    lse[0, 0, 0] = -3.0e38
+    o = np.arange(48, dtype=np.float32).reshape(2, 3, 4, 2)
+    results = to_results(case, {"o": o, "lse": lse})
+    assert results["lse"][0, 0, 0] == -np.inf
+    assert results["lse"][1, 3, 2] == np.float32(0.5)
+    np.testing.assert_array_equal(results["o"], o.reshape(2, 3, 8))
