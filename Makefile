@@ -25,20 +25,22 @@ pytest: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python -m pytest --require-webgpu $(ARGS)
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check server tests
+	$(BIN)/ruff format --check server tests
 
 types: $(VENV)/.test
 	$(BIN)/mypy
 
 format: $(VENV)/.test node_modules/.installed
-	$(BIN)/ruff format .
-	npx --no-install biome check --write .
+	$(BIN)/ruff format server tests
+	npm run --silent format
 
 # The page needs no Node; only these checks of it do. .ci/run makes sure that Node is there.
 ifneq ($(shell command -v npm 2>/dev/null),)
 js: node_modules/.installed
 	npm run --silent check
+	npm run --silent lint
+	npm run --silent test
 else
 js:
 	@echo "npm was not found: the JavaScript checks (tsc, biome, node --test) were left out" >&2
