@@ -9,8 +9,10 @@ import { SHADERS } from "./attention-files.js";
 
 /** Every pass that a request can lead to. @param {number} D */
 const passesOf = (D) =>
-  ["fa2", "baseline"].flatMap(
-    (kernel) => buildPlan({ Tq: 100, Tk: 90, D, attn: true }, DEFAULT_LIMITS, { kernel }).passes,
+  ["fa2", "baseline"].flatMap((kernel) =>
+    [{ attn: true }, { op: "backward" }].flatMap(
+      (spec) => buildPlan({ Tq: 100, Tk: 90, D, ...spec }, DEFAULT_LIMITS, { kernel }).passes,
+    ),
   );
 
 /** Constants of a text whose values are sizes. @param {string} code */
