@@ -3,6 +3,9 @@
 A control case and variations of it, one at a time, instead of products: a failure then names
 its cause. The cost of a case on a software GPU is compiling a pipeline, 0.1 s at D = 16 and
 2 s at D = 256, so large head sizes are few and everything else varies at D = 8 and D = 16.
+
+What varies for the forward varies for the backward too: its cases are those of the forward with
+another op. Where they ask for attn the gradients alone are judged, a matrix less to send.
 """
 
 from __future__ import annotations
@@ -26,6 +29,10 @@ def _vary(control: Case, key: str, values: Iterable[object]) -> list[Case]:
 
 def _unique(cases: Iterable[Case]) -> Suite:
     return tuple(dict.fromkeys(cases))
+
+
+def _backward(cases: Iterable[Case]) -> list[Case]:
+    return [case.replace(op="backward", attn=False) for case in cases]
 
 
 # The six shapes of the notes, C = H·D; o and attn of each make their twelve checks.
@@ -54,6 +61,19 @@ SMOKE = _unique(
         B=2,T=40,H=4,Hkv=2,D=8,layout=packed
         """
     )
+    + _cases(
+        """
+        B=2,T=37,H=2,D=16
+        B=2,T=33,H=2,D=16,causal=0
+        T=40,H=4,Hkv=2,D=8
+        Tq=19,Tk=45,H=2,D=16,align=tl
+        Tq=45,Tk=19,H=2,D=16
+        B=2,T=20,H=3,D=5,layout=bhtd
+        B=2,T=40,H=4,Hkv=2,D=8,layout=packed
+        T=37,H=4,Hkv=2,D=8,attn=1,kernel=baseline
+        """,
+        "backward:",
+    )
 )
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -61,7 +81,7 @@ SMOKE = _unique(
 # 40 rows end inside a tile of 16 or 32; two batches and grouped heads make a wrong map visible.
 _FAMILY = Case(B=2, Tq=40, Tk=40, H=4, Hkv=2, D=8, attn=True)
 
-EDGES = _unique(
+_FORWARD_EDGES = _unique(
     [
         *_vary(_FAMILY, "dist", DISTS),
         *_vary(_FAMILY.replace(causal=False, seed=1), "dist", ("ties", "large", "growing")),
@@ -113,6 +133,8 @@ EDGES = _unique(
     ]
 )
 
+EDGES = _unique([*_FORWARD_EDGES, *_backward(_FORWARD_EDGES)])
+
 # --- full ----------------------------------------------------------------------------------------
 
 _CONTROL = Case(B=2, Tq=40, Tk=40, H=2, D=16)
@@ -120,11 +142,8 @@ _TILE_EDGES = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129)
 _HEAD_SIZES = (2, 4, 8, 24, 32, 33, 63, 64, 65, 80, 100, 128, 129, 192)
 _PACKED = _CONTROL.replace(H=6, Hkv=2, layout="packed")
 
-FULL = _unique(
+_FORWARD = _unique(
     [
-        *SEED,
-        *SMOKE,
-        *EDGES,
         _CONTROL,
         _CONTROL.replace(causal=False),
         _CONTROL.replace(attn=True),
@@ -202,6 +221,11 @@ FULL = _unique(
         ),
     ]
 )
+
+# A backward compiles two kernels more, so it takes one size between two tile edges, not three.
+_BACKWARD = _backward(case for case in [*SEED, *_FORWARD] if case.D not in (80, 192))
+
+FULL = _unique([*SEED, *SMOKE, *EDGES, *_FORWARD, *_BACKWARD])
 
 SUITES: dict[str, Suite] = {"seed": SEED, "smoke": SMOKE, "edges": EDGES, "full": FULL}
 
