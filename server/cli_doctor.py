@@ -33,6 +33,7 @@ from server.selection import select
 from server.session import adapter_name
 
 STEPS = ("secure-context", "navigator.gpu", "adapter", "device")
+FEATURES = ("shader-f16", "subgroups", "timestamp-query")  # what kernels and timings can use
 PROBE = "forward:T=8,D=8"
 
 
@@ -97,7 +98,8 @@ class _Walk:
         now = time.perf_counter()
         took, self._since = now - self._since, now
         time_text = f"{took * 1e3:7.0f} ms  " if took >= 0.001 else " " * 12
-        self._console.print(Text.assemble((f"{word:<8}", colour), f"{step:<15}", time_text, detail))
+        rest = f"{step:<15}{time_text}{detail}".rstrip()
+        self._console.print(Text.assemble((f"{word:<8}", colour), rest))
 
 
 def _find(browser: str | None, *, headed: bool, install: bool, walk: _Walk) -> Browser:
@@ -114,8 +116,10 @@ def _detail(step: str, harness: Harness) -> str:
     if step != "adapter":
         return ""
     adapter = harness.environment.get("adapter") or {}
-    features = ", ".join(adapter.get("features") or ()) or "none"
-    return f"{adapter_name(adapter)}; features: {features}"
+    has = [name for name in FEATURES if name in (adapter.get("features") or ())]
+    lacks = [name for name in FEATURES if name not in has]
+    features = f"with {', '.join(has) or 'nothing'}, without {', '.join(lacks) or 'nothing'}"
+    return f"{adapter_name(adapter)}, {features}"
 
 
 def _dispatch(harness: Harness, walk: _Walk) -> int:
