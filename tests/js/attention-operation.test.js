@@ -2,62 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { CompileError, createAttention, SpecError } from "../../static/js/attention/index.js";
-import { DEFAULT_LIMITS } from "../../static/js/attention/limits.js";
 import { PARAMS } from "../../static/js/attention/params.js";
 import { plainMessage } from "../../static/js/attention/pipelines.js";
+import { fakeDevice } from "./attention-device.js";
 import { SHADERS } from "./attention-files.js";
-
-/** @param {{messages?: object[], pipelineError?: Error, scopeError?: {message: string}}} [fails] */
-function fakeDevice({ messages = [], pipelineError, scopeError } = {}) {
-  const log = {
-    modules: [],
-    scopes: 0,
-    deepest: 0,
-    buffers: new Set(),
-    writes: [],
-    dispatches: [],
-  };
-  let bound;
-  const device = {
-    log,
-    limits: { ...DEFAULT_LIMITS, minUniformBufferOffsetAlignment: 256 },
-    pushErrorScope: () => {
-      log.deepest = Math.max(log.deepest, ++log.scopes);
-    },
-    popErrorScope: async () => {
-      log.scopes--;
-      return scopeError ?? null;
-    },
-    createShaderModule: ({ code }) => {
-      log.modules.push(code);
-      return { getCompilationInfo: async () => ({ messages }) };
-    },
-    createBindGroupLayout: (layout) => layout,
-    createPipelineLayout: (layout) => layout,
-    createComputePipelineAsync: async (pipeline) => {
-      if (pipelineError) throw pipelineError;
-      return pipeline;
-    },
-    createBuffer: ({ size }) => {
-      const buffer = { size, destroy: () => log.buffers.delete(buffer) };
-      log.buffers.add(buffer);
-      return buffer;
-    },
-    queue: { writeBuffer: (buffer, at, bytes) => log.writes.push({ buffer, at, bytes }) },
-    createBindGroup: (group) => group,
-    createCommandEncoder: () => ({
-      beginComputePass: () => ({
-        setPipeline: (pipeline) => {
-          bound = { entry: pipeline.compute.entryPoint };
-        },
-        setBindGroup: (_, group, [at]) => Object.assign(bound, { group, at }),
-        dispatchWorkgroups: (x, y) => log.dispatches.push({ ...bound, x, y }),
-        end: () => {},
-      }),
-    }),
-  };
-  return /** @type {any} */ (device);
-}
 
 /** Index of first_workgroup; end_workgroup and grid_width follow it. */
 const FIRST = PARAMS.findIndex(([name]) => name === "first_workgroup");
