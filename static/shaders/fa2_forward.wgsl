@@ -56,9 +56,11 @@ fn mask(s: vec4<f32>, j: u32, ends: vec4<u32>) -> vec4<f32> {
   return select(vec4<f32>(SCORE_FLOOR), s, vec4<u32>(j) < ends);
 }
 
-// exp(s - m), and 0 for a masked score: in a row of nothing but masked ones exp would give 1.
+// exp(s - m), and 0 for a masked score, which never reaches exp: in a row that sees no key of the
+// tile it would equal the maximum and get the weight 1.
 fn weigh(s: vec4<f32>, m: vec4<f32>) -> vec4<f32> {
-  return select(vec4<f32>(), exp(s - m), s > vec4<f32>(SCORE_FLOOR));
+  let seen = s > vec4<f32>(SCORE_FLOOR);
+  return select(vec4<f32>(), exp(select(vec4<f32>(), s - m, seen)), seen);
 }
 
 fn store_column(column: vec4<f32>, d: u32, i: u32, at: u32) {

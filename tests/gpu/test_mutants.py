@@ -67,8 +67,8 @@ MUTANTS = [
     Mutant(
         "mask forgotten",
         LONG,
-        "if (!CAUSAL)",
-        "if (!CAUSAL || params.Tq > 0u)",
+        "if (!CAUSAL) { return params.Tk; }",
+        "if (!CAUSAL || params.Tq > 0u) { return params.Tk; }",
         "o: .* beyond",
         MASKING,
     ),
@@ -270,7 +270,7 @@ MUTANTS = [
     Mutant(
         "a row without keys averages V",
         BLIND,
-        "select(vec4<f32>(), exp(s - m), s > vec4<f32>(SCORE_FLOOR))",
+        "select(vec4<f32>(), exp(select(vec4<f32>(), s - m, seen)), seen)",
         "exp(s - m)",
         "o: .* beyond",
     ),
