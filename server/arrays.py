@@ -2,7 +2,8 @@
 
 float32 is taken as it is. float16 fits into float32 exactly; float64 is rounded to float32, the
 precision that the kernels compute in, and refused where that would overflow. Strided, read-only
-and byte-swapped arrays are copied. Everything else is refused by name.
+and byte-swapped arrays are copied. A bias may hold −inf: that key is masked. Everything else is
+refused by name.
 """
 
 from __future__ import annotations
@@ -82,16 +83,17 @@ def _float32(name: str, values: ArrayLike) -> NDArray[np.float32]:
         raise CaseError(
             f"{name} has the type {array.dtype}; give float32 (float16 and float64 are converted)"
         )
-    if not np.isfinite(array).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    masked = np.isneginf(array) & (name == "bias")
+    if not (np.isfinite(array) | masked).all():
+        at = tuple(int(i) for i in np.argwhere(~(np.isfinite(array) | masked))[0])
         raise CaseError(
             f"{name}{list(at)} is {array[at]}; WebGPU may assume that no value is NaN or "
             "infinite, so the result would mean nothing: clean the array first"
         )
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(array, dtype=np.float32)
-    if not np.isfinite(single).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(single))[0])
+    if not (np.isfinite(single) | masked).all():
+        at = tuple(int(i) for i in np.argwhere(~(np.isfinite(single) | masked))[0])
         raise CaseError(f"{name}{list(at)} is {array[at]}, beyond float32; scale the array down")
     return single
 

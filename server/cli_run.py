@@ -139,9 +139,9 @@ def _run_all(
     kappa: float,
     fail_fast: bool,
 ) -> None:
-    with printer.progress(len(selected)):
+    with printer.bar.shown(len(selected)):
         for one in selected:
-            printer.running(str(one.case))
+            printer.bar.running(str(one.case))
             report = harness.run(one.case, kappa=kappa)
             results.add(one, report)
             printer.report(report)

@@ -6,14 +6,10 @@ pass computes. Colours and the progress bar appear on a terminal only.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from server.progress_bar import ProgressBar
 from server.report import Report
 from server.results import Results
 from server.session import adapter_name
@@ -34,34 +30,13 @@ class Printer:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.checks = 0
-        self._bar: Progress | None = None
-
-    @contextmanager
-    def progress(self, total: int) -> Iterator[None]:
-        """A bar below the lines, on a terminal only."""
-        if not (sys.stdout.isatty() and self.console.is_terminal) or self.console.is_dumb_terminal:
-            yield
-            return
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
-        )
-        with Progress(*columns, console=self.console, transient=True) as self._bar:
-            self._bar.add_task("", total=total)
-            yield
-        self._bar = None
+        self.bar = ProgressBar(console)
 
     def heading(self, results: Results, cases: int, kappa: float) -> None:
         environment = results.environment
         engine = environment.get("engine") or "unknown browser"
         adapter = adapter_name(environment.get("adapter"))
         self._print(f"{cases} cases · {engine} · {adapter} · κ = {kappa:g}")
-
-    def running(self, case: str) -> None:
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=case)
 
     def report(self, report: Report) -> None:
         """The lines of one case, then its message unless it passes."""
@@ -74,8 +49,7 @@ class Printer:
         if report.status != "pass":
             for line in report.message.splitlines():
                 self._print(f"        {line}")
-        if self._bar is not None:
-            self._bar.advance(self._bar.task_ids[0])
+        self.bar.advance()
 
     def summary(self, results: Results, selected: int) -> None:
         """The last line: ALL PASS, or what did not."""

@@ -40,7 +40,7 @@ def select(words: Sequence[str], suite_name: str | None = None, **changes: Any) 
         found = [one for word in words for one in _meant(word, suite_name)]
     changed = _unique(Selected(one.case.replace(**changes), one.named) for one in found)
     for one in changed:
-        _check_kernel(one.case.kernel)
+        check_kernel(one.case.kernel)
     return changed
 
 
@@ -49,6 +49,12 @@ def kernel_names() -> list[str]:
     rows = json.loads(REGISTRY.read_text(encoding="utf-8"))["kernels"]
     names = [row[key] for row in rows if row["op"] in OPS for key in ("family", "name")]
     return list(dict.fromkeys(["auto", *names]))
+
+
+def check_kernel(name: str) -> None:
+    """A kernel that does not exist is a mistake in the command, found before a browser starts."""
+    if name not in (names := kernel_names()):
+        raise CaseError(f"there is no kernel {name!r}; the kernels are {', '.join(names)}")
 
 
 def from_ids(ids: Iterable[str]) -> list[Selected]:
@@ -60,12 +66,6 @@ def from_ids(ids: Iterable[str]) -> list[Selected]:
         except CaseError:
             continue
     return _unique(found)
-
-
-def _check_kernel(name: str) -> None:
-    """A kernel that does not exist is a mistake in the command, found before a browser starts."""
-    if name not in (names := kernel_names()):
-        raise CaseError(f"there is no kernel {name!r}; the kernels are {', '.join(names)}")
 
 
 def is_glob(word: str) -> bool:

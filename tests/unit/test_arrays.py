@@ -68,3 +68,16 @@ def test_an_empty_row_has_minus_infinity_and_heads_are_joined_again() -> None:
     assert results["lse"][0, 0, 0] == -np.inf
     assert results["lse"][1, 3, 2] == np.float32(0.5)
     np.testing.assert_array_equal(results["o"], o.reshape(2, 3, 8))
+
+
+def test_a_bias_may_mask_with_minus_infinity_and_nothing_else_may_be_infinite() -> None:
+    masked = np.where(np.tri(3, 5) > 0, 0.0, -np.inf)
+    _, inputs = to_inputs(Q, K, K, H=4, Hkv=2, bias=masked)
+    np.testing.assert_array_equal(inputs["bias"], masked.astype(np.float32))
+    for name, value in (("bias", np.inf), ("bias", np.nan), ("k", -np.inf)):
+        arrays = {"k": K.copy(), "bias": np.zeros((3, 5))}
+        arrays[name].flat[0] = value
+        with pytest.raises(CaseError, match=rf"{name}\[0.* is -?(inf|nan)"):
+            to_inputs(Q, arrays["k"], K, H=4, Hkv=2, bias=arrays["bias"])
+    with pytest.raises(CaseError, match="beyond float32"):
+        to_inputs(Q, K, K, H=4, Hkv=2, bias=np.full((3, 5), -1e300))

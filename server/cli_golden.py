@@ -1,0 +1,122 @@
+"""`fa2 golden`: published values, read from files, against what the kernels compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.cli_options import (
+    AdapterChoice,
+    AdapterOption,
+    BrowserArgOption,
+    BrowserOption,
+    HeadedOption,
+    LaunchOption,
+)
+from server.console import make_console
+from server.errors import CaseError
+from server.golden import GoldenCase
+from server.golden_console import GoldenPrinter
+from server.golden_files import Unusable, read_set, sets_in
+from server.golden_results import GoldenResults
+from server.golden_run import run_case
+from server.harness import Harness
+from server.progress_bar import ProgressBar
+from server.selection import check_kernel
+
+
+def golden(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A set of cases (a folder with index.json and .npz files), or a folder of sets.",
+            show_default=False,
+        ),
+    ],
+    kernel: Annotated[
+        str, typer.Option("--kernel", metavar="NAME", help="The kernel of every case.")
+    ] = "auto",
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="S",
+            min=0.001,
+            help="Seconds for a small case; the predicted work of a large one is added.",
+        ),
+    ] = 60.0,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Stop at the first failure or error.")
+    ] = False,
+    browser: BrowserOption = None,
+    launch: LaunchOption = None,
+    browser_arg: BrowserArgOption = None,
+    adapter: AdapterOption = AdapterChoice.any,
+    headed: HeadedOption = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all outcomes as JSON.")
+    ] = None,
+) -> None:
+    """Run golden cases, forward and backward, and judge them by the files' own tolerances.
+
+    Cases that need what the kernels lack are refused and counted by what they need.
+    Exit codes are those of `fa2 run`; when every case is refused it is 1.
+    """
+    check_kernel(kernel)
+    # All of them before a browser starts: a broken file is a mistake in the command.
+    cases = [case for found in sets_in(folder) for case in read_set(found)]
+    results = GoldenResults()
+    printer, bar = GoldenPrinter(console := make_console()), ProgressBar(console)
+    try:
+        with Harness(
+            browser,
+            adapter.value,
+            timeout,
+            launch=launch.value if launch else None,
+            headed=headed,
+            browser_args=browser_arg or (),
+        ) as harness:
+            results.environment = harness.environment
+            printer.heading(len(cases), harness.environment)
+            with bar.shown(len(cases)):
+                _run_all(harness, cases, kernel, results, printer, bar, fail_fast=fail_fast)
+    except KeyboardInterrupt:
+        results.interrupted = True
+    finally:
+        # Also when interrupted, and when the browser could not be started again.
+        _keep(results, json_file)
+    printer.summary(results, len(cases))
+    raise typer.Exit(results.exit_code())
+
+
+def _run_all(
+    harness: Harness,
+    cases: Sequence[GoldenCase | Unusable],
+    kernel: str,
+    results: GoldenResults,
+    printer: GoldenPrinter,
+    bar: ProgressBar,
+    *,
+    fail_fast: bool,
+) -> None:
+    for case in cases:
+        bar.running(str(case))
+        outcome = run_case(harness, case, kernel)
+        results.outcomes.append(outcome)
+        printer.outcome(outcome)
+        bar.advance()
+        if fail_fast and outcome.status in ("fail", "error"):
+            break
+
+
+def _keep(results: GoldenResults, json_file: Path | None) -> None:
+    if json_file is None:
+        return
+    try:
+        results.write_json(json_file)
+    except OSError as error:
+        raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error
