@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,8 @@ def run(
         typer.Option(
             "--suite",
             metavar="NAME",
-            help=f"The suite to run, and where globs look. [default: {DEFAULT_SUITE}; globs: all]",
+            help=f"The suite to run ({DEFAULT_SUITE} if no case is given), and where globs look "
+            "(every suite).",
             show_default=False,
         ),
     ] = None,
@@ -52,7 +54,7 @@ def run(
         typer.Option("--seed", metavar="N", help="Overrides every case's seed (decimal or 0x…)."),
     ] = None,
     kappa: Annotated[
-        float, typer.Option("--kappa", metavar="X", min=0, help="Scales all error bounds.")
+        float, typer.Option("--kappa", metavar="X", help="Scales all error bounds.")
     ] = 4.0,
     timeout: Annotated[
         float,
@@ -89,6 +91,8 @@ def run(
 
     A case is a string such as forward:T=48,H=4,D=16,causal=0; `fa2 list` prints many.
     """
+    if not 0 < kappa < math.inf:
+        raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
     selected = _selection(words or [], suite, kernel, seed, rerun_failed)
     results = Results()
     printer = Printer(make_console())

@@ -36,7 +36,7 @@ class Printer:
         environment = results.environment
         engine = environment.get("engine") or "unknown browser"
         adapter = adapter_name(environment.get("adapter"))
-        self._print(f"{cases} cases · {engine} · {adapter} · κ = {kappa:g}")
+        self._print(f"{_count(cases, 'case')} · {engine} · {adapter} · κ = {kappa:g}")
 
     def report(self, report: Report) -> None:
         """The lines of one case, then its message unless it passes."""
@@ -55,7 +55,8 @@ class Printer:
         """The last line: ALL PASS, or what did not."""
         counts, ran = results.counts, len(results.entries)
         left = "" if ran == selected else f" of {selected} selected"
-        what = f"{self.checks} checks in {ran} cases{left}, {results.seconds:.1f} s"
+        what = f"{_count(self.checks, 'check')} in {_count(ran, 'case')}{left}"
+        what += f", {results.seconds:.1f} s"
         if worst := results.worst():
             ratio, name, case = worst
             what += f", worst |error|/allowed {_ratio(ratio)} ({name} of {case})"
@@ -96,6 +97,10 @@ def check_lines(report: Report) -> list[tuple[str, str]]:
     return [
         ("PASS" if shown and fine else "FAIL", text) for fine, text in zip(good, texts, strict=True)
     ]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _ratio(value: float) -> str:

@@ -63,6 +63,8 @@ def test_wrong_usage_ends_with_2_before_a_browser_starts() -> None:
         ["run", "--suite", "nope"],
         ["run", "--seed", "-1"],
         ["run", "--kernel", "nope"],
+        ["run", "--kappa", "nan"],
+        ["run", "--timeout", "inf"],
         ["run", "--adapter", "fast"],
         ["list", "--suite", "nope"],
         ["nonsense"],
@@ -77,7 +79,7 @@ def test_a_named_case_that_is_refused_ends_with_2_and_the_reason() -> None:
     assert done.returncode == 2
     assert re.search(r"^SKIP +forward:T=16,D=8,window=4:0$", done.stdout, re.M)
     assert "window" in done.stdout.splitlines()[2]
-    assert re.match("1 REFUSED: 1 checks in 2 cases.*, 1 refused", done.stdout.splitlines()[-1])
+    assert re.match("1 REFUSED: 1 check in 2 cases.*, 1 refused", done.stdout.splitlines()[-1])
 
 
 def test_a_failure_ends_with_1_and_is_run_again_until_it_passes(tmp_path: Path) -> None:
@@ -87,7 +89,7 @@ def test_a_failure_ends_with_1_and_is_run_again_until_it_passes(tmp_path: Path) 
     assert strict.stdout.splitlines()[-1].startswith("2 FAILED: 3 checks in 2 cases")
     assert "--kappa 1e-06" in strict.stdout, "the command that replays it is missing"
     first = fa2("run", SMALL, "forward:T=8,D=8", "--kappa", "1e-6", "--fail-fast", **cache)
-    assert "1 FAILED: 1 checks in 1 cases of 2 selected" in first.stdout
+    assert "1 FAILED: 1 check in 1 case of 2 selected" in first.stdout
     again = fa2("run", "--rerun-failed", **cache)
     assert again.returncode == 0
     assert "ALL PASS: 3 checks in 2 cases" in again.stdout

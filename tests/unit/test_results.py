@@ -130,7 +130,7 @@ def test_nothing_short_of_all_is_called_all_pass() -> None:
     assert "1 refused" in printed(results(PASS, SKIP))[-1]
     stopped = results(PASS)
     stopped.interrupted = True
-    assert printed(stopped, 9)[-1].startswith("INTERRUPTED: 1 checks in 1 cases of 9 selected")
+    assert printed(stopped, 9)[-1].startswith("INTERRUPTED: 1 check in 1 case of 9 selected")
 
 
 def test_the_message_of_a_failure_follows_its_line() -> None:
