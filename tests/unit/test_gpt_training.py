@@ -3,18 +3,21 @@
 import dataclasses
 import json
 import math
+import re
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from server import gpt_layers
 from server.adamw import AdamW
 from server.errors import CaseError
 from server.gates import OVERFIT_STEPS, overfit
 from server.gpt import Twin
 from server.gpt_data import batch, corpus, offsets
 from server.gpt_model import initial_weights, parameters
+from server.paths import STATIC
 from server.presets import OPTIMIZER, PRESETS, AdamWSettings, GptConfig, preset
 
 TINY = PRESETS["tiny"]
@@ -105,6 +108,18 @@ def test_first_weights_and_batches_have_the_committed_digests(golden: dict[str, 
         array.tobytes() for step in range(3) for array in batch(GptConfig(**config), seed, step)
     )
     assert sha256(batches).hexdigest() == golden["batches_sha256"]
+
+
+def test_constants_of_the_layers_are_those_of_the_shaders() -> None:
+    def constant(file: str, name: str) -> float:
+        text = (STATIC / "shaders" / "train" / file).read_text()
+        found = re.search(rf"^const {name} = ([-+.0-9e]+);", text, re.MULTILINE)
+        assert found, (file, name)
+        return float(found[1])
+
+    assert constant("layer_norm.wgsl", "EPSILON") == gpt_layers.LAYER_NORM_EPSILON
+    assert constant("gelu_slope.wgsl", "GELU_CUBIC") == gpt_layers.GELU_CUBIC
+    assert constant("gelu_slope.wgsl", "GELU_SCALE") == gpt_layers.GELU_SCALE
 
 
 def test_first_weights_have_the_spread_of_gpt2() -> None:

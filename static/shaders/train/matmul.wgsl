@@ -1,0 +1,21 @@
+// train/matmul.wgsl: Y = op(A) op(B), op being nothing or the transpose; or Y += it.
+//
+//   y_ij = sum_k a_ik b_kj        (rows, columns), the sum over params.depth
+//
+// Constants  ACCUMULATE: bool; and those of train/product.wgsl, which says the rest
+//
+// @use train/product.wgsl
+
+@group(0) @binding(1) var<storage, read> A: array<f32>;
+@group(0) @binding(2) var<storage, read> B: array<f32>;
+@group(0) @binding(3) var<storage, read_write> Y: array<f32>;
+
+fn store(at: u32, j: u32, sum: f32) {
+  if (ACCUMULATE) { Y[at] += sum; } else { Y[at] = sum; }
+}
+
+@compute @workgroup_size(TX * TY)
+fn matmul(@builtin(workgroup_id) workgroup: vec3<u32>,
+          @builtin(local_invocation_index) lane: u32) {
+  multiply(workgroup, lane);
+}
