@@ -40,7 +40,7 @@ ifneq ($(shell command -v npm 2>/dev/null),)
 js: node_modules/.installed
 	npm run --silent check
 	npm run --silent lint
-	npm run --silent test
+	NODE_OPTIONS=--test-reporter=dot npm run --silent test
 else
 js:
 	@echo "npm was not found: the JavaScript checks (tsc, biome, node --test) were left out" >&2
