@@ -31,7 +31,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         store.start()
-        reaper = asyncio.create_task(reap_forever(store, pages, settings), name="reaper")
+        reaper = asyncio.create_task(reap_forever([store], pages, settings), name="reaper")
         try:
             yield
         finally:

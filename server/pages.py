@@ -9,14 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from server.dispatch import Dispatcher, Task
 from server.problems import Problem
 from server.settings import Settings
 from server.sse import Stream
-
-if TYPE_CHECKING:
-    from server.run import Run
 
 
 @dataclass(eq=False)
@@ -28,7 +26,7 @@ class Page:
     stream: Stream | None = None
     since: float = field(default_factory=time.monotonic)  # connected or gone since
     environment: dict[str, Any] | None = None
-    run: Run | None = None  # sent and not yet done: a page does one run at a time
+    task: Task | None = None  # sent and not yet done: a page does one at a time
     judging: int = 0  # runs of this page whose tensors the judge holds
     suspect: bool = False  # let a deadline pass and has said nothing since
 
@@ -39,12 +37,14 @@ class Page:
 
     @property
     def idle(self) -> bool:
-        """Free for a run. One run may still be judged meanwhile, not more: tensors are large."""
-        return self.stream is not None and self.run is None and self.judging <= 1
+        """Free for a task. One run may still be judged meanwhile, not more: tensors are large."""
+        return self.stream is not None and self.task is None and self.judging <= 1
 
 
 class Pages:
-    """All pages by id. ``on_change`` is called on the loop whenever a stream opens or closes."""
+    """All pages by id. ``on_change`` is called on the loop whenever a stream opens or closes;
+    ``tasks`` hands out what the pages are to do.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -52,6 +52,7 @@ class Pages:
         self._changed = threading.Condition()
         self._closed = False
         self.on_change: Callable[[Page], None] = lambda page: None
+        self.tasks = Dispatcher(self)
 
     # From any thread
 
@@ -84,7 +85,7 @@ class Pages:
         return list(self._pages.values())
 
     def next_idle(self) -> Page | None:
-        """The page for a run that names none: idle, with WebGPU, responsive if possible, oldest."""
+        """For a task that names no page: idle, with WebGPU, responsive if possible, the oldest."""
         candidates = [page for page in self._pages.values() if page.idle and page.usable]
         return min(candidates, key=lambda page: (page.suspect, page.since), default=None)
 

@@ -1,4 +1,4 @@
-"""Deadlines: no run waits for ever, whatever its page does.
+"""Deadlines: no task waits for ever, whatever its page does.
 
 A software adapter has no watchdog, so a runaway kernel leaves the page waiting for ever; the page
 itself may hang, crash or be closed. The page reports its own timeout first if it can: hence the
@@ -10,62 +10,67 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
+from server.dispatch import QUEUED, SENT, Task
 from server.pages import Page, Pages
-from server.run import QUEUED, SENT, Run
-from server.runs import RunStore
 from server.settings import Settings
 
 log = logging.getLogger("server")
+T = TypeVar("T", bound=Task)
 
 
-async def reap_forever(store: RunStore, pages: Pages, settings: Settings) -> None:
+class Store(Protocol[T]):
+    """Runs, or trainings."""
+
+    def unfinished(self) -> Iterable[T]: ...
+
+    def fail(self, task: T, kind: str, message: str, /) -> None: ...
+
+
+async def reap_forever(stores: Sequence[Store[Any]], pages: Pages, settings: Settings) -> None:
     """Looks every ``reap_s`` seconds until it is cancelled."""
     while True:
         await asyncio.sleep(settings.reap_s)
         try:
-            reap(store, pages, settings)
+            reap(stores, pages, settings)
         except Exception:  # a bug here must not end all deadlines
             log.exception("reaping failed")
 
 
-def reap(store: RunStore, pages: Pages, settings: Settings) -> None:
-    """Ends overdue and abandoned runs, and forgets pages that stay away."""
-    for run in store.unfinished():
-        if run.state == SENT:
-            _reap_sent(store, pages, settings, run)
-        elif run.state == QUEUED and run.page is not None:
-            _reap_queued(store, pages, settings, run)
+def reap(stores: Sequence[Store[Any]], pages: Pages, settings: Settings) -> None:
+    """Ends overdue and abandoned tasks, and forgets pages that stay away."""
+    for store in stores:
+        for task in store.unfinished():
+            if task.state == SENT:
+                _reap_sent(store, pages, settings, task)
+            elif task.state == QUEUED and task.page is not None:
+                _reap_queued(store, pages, settings, task)
     for page in pages.all():
-        if _gone_s(page) > settings.page_forget_s and page.run is None:
+        if _gone_s(page) > settings.page_forget_s and page.task is None:
             pages.forget(page)
 
 
-def _reap_sent(store: RunStore, pages: Pages, settings: Settings, run: Run) -> None:
-    page = pages.get(run.sent_to)
-    gone_s = _gone_s(page)
-    if gone_s > settings.page_lost_s:
-        store.fail(run, "device-lost", f"the page went away during this run{_progress(run)}")
-    elif run.overdue_s > settings.deadline_grace_s:
+def _reap_sent(store: Store[T], pages: Pages, settings: Settings, task: T) -> None:
+    page = pages.get(task.sent_to)
+    if _gone_s(page) > settings.page_lost_s:
+        store.fail(task, "device-lost", f"the page went away before it was done{task.reached}")
+    elif task.overdue_s > settings.deadline_grace_s:
         if page is not None:
             page.suspect = True
-        store.fail(
-            run,
-            "timeout",
-            f"the page sent no result within {run.deadline_s:g} s{_progress(run)}; "
-            "a larger --timeout allows more, if the kernel does end",
-        )
+        store.fail(task, "timeout", task.late)
 
 
-def _reap_queued(store: RunStore, pages: Pages, settings: Settings, run: Run) -> None:
-    page = pages.get(run.page)
-    waited_s = time.time() - run.created.timestamp()
-    # A page that was never here is given the same time, from the run's birth.
+def _reap_queued(store: Store[T], pages: Pages, settings: Settings, task: T) -> None:
+    page = pages.get(task.page)
+    waited_s = time.time() - task.created.timestamp()
+    # A page that was never here is given the same time, from the task's birth.
     if min(_gone_s(page), waited_s) > settings.page_forget_s:
         store.fail(
-            run,
+            task,
             "device-lost",
-            f"page {run.page} was not connected for {settings.page_forget_s:g} s",
+            f"page {task.page} was not connected for {settings.page_forget_s:g} s",
         )
 
 
@@ -74,10 +79,3 @@ def _gone_s(page: Page | None) -> float:
     if page is None:
         return float("inf")
     return 0.0 if page.stream is not None else time.monotonic() - page.since
-
-
-def _progress(run: Run) -> str:
-    if not run.progress:
-        return ""
-    done, total = run.progress["done"], run.progress["total"]
-    return f" (it was at: {run.progress['phase']}, {done:g} of {total:g})"

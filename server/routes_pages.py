@@ -62,7 +62,7 @@ async def pages(request: Request) -> list[PageOut]:
             label=page.label,
             connected=page.stream is not None,
             idle=page.idle,
-            run=page.run.id if page.run else None,
+            run=page.task.id if page.task else None,
             environment=page.environment,
         )
         for page in request.app.state.pages.all()

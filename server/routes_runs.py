@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from server import uploads
 from server.cases import Case
+from server.dispatch import QUEUED, SENT
 from server.outputs import OutputSpec
 from server.problems import Problem
-from server.run import QUEUED, SENT, Run
+from server.run import Run
 from server.runs import RunStore, summary
 from server.schemas import DoneIn, ProgressIn, ReportOut, RunOut, RunRequest, RunsCreated
 from server.strict_json import StrictRoute

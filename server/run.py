@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from server.cases import Case
+from server.dispatch import QUEUED, SENT
 from server.errors import ShapeError
 from server.outputs import OutputSpec
 from server.report import Done, Report
 
 Arrays = dict[str, np.ndarray]
-
-QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
 
 SLOWEST_UPLOAD = 10e6  # bytes a second that a page is expected to reach: a phone on wireless
 
@@ -69,12 +68,25 @@ class Run:
 
     @property
     def overdue_s(self) -> float:
-        """Seconds since the results had to be here; negative before, and if the run is not sent."""
         if self.state != SENT:
             return -1.0
         # The page counts its deadline up to the last kernel; the results travel after that.
         upload_s = sum(spec.bytes for spec in self.want.values()) / SLOWEST_UPLOAD
         return time.monotonic() - self.sent_at - self.deadline_s - upload_s
+
+    @property
+    def late(self) -> str:
+        return (
+            f"the page sent no result within {self.deadline_s:g} s{self.reached}; "
+            "a larger --timeout allows more, if the kernel does end"
+        )
+
+    @property
+    def reached(self) -> str:
+        if not self.progress:
+            return ""
+        done, total = self.progress["done"], self.progress["total"]
+        return f" (it was at: {self.progress['phase']}, {done:g} of {total:g})"
 
     @property
     def kept_bytes(self) -> int:
@@ -97,6 +109,9 @@ class Run:
             "shaders": self.shaders,
             "timing": False,
         }
+
+    def event(self) -> tuple[str, dict[str, Any]]:
+        return "job", self.job()
 
     def take(self, name: str, data: bytearray) -> None:
         """Keeps an uploaded tensor as a flat array of its type."""

@@ -11,24 +11,20 @@ they hop.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import time
-from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from server import report
 from server.cases import Case
-from server.errors import CaseError, PageError
+from server.dispatch import JUDGING, QUEUED, SENT
+from server.errors import CaseError
 from server.judging import Judging
+from server.loop import Loop
 from server.outputs import predicted_work, want
-from server.pages import Page, Pages
+from server.pages import Pages
 from server.report import Done, Report
-from server.run import JUDGING, QUEUED, SENT, Arrays, Run, own_inputs
+from server.run import Arrays, Run, own_inputs
 from server.settings import Settings
-
-log = logging.getLogger("server")
 
 
 class RunStore:
@@ -37,11 +33,10 @@ class RunStore:
     def __init__(self, settings: Settings, pages: Pages) -> None:
         self._settings = settings
         self._pages = pages
+        self._tasks = pages.tasks
         self._runs: dict[str, Run] = {}
-        self._queue: deque[Run] = deque()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = Loop()
         self._judging = Judging()
-        pages.on_change = self._page_changed
 
     # From any thread
 
@@ -84,7 +79,7 @@ class RunStore:
             inputs=None if inputs is None else own_inputs(case, inputs),
             shaders=dict(shaders or {}),
         )
-        self._on_loop(lambda: self._accept(run))
+        self._loop.run(lambda: self._accept(run))
         return run
 
     def cancel(self, run_id: str) -> None:
@@ -95,33 +90,20 @@ class RunStore:
             if run is not None and run.state in (QUEUED, SENT):
                 self.fail(run, "page", "cancelled before it was done")
 
-        self._on_loop(cancel)
-
-    def _on_loop(self, action: Callable[[], None]) -> None:
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            raise PageError("the server is not running; start it before submitting runs")
-        try:
-            here = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            here = False
-        if here:
-            action()
-        else:
-            loop.call_soon_threadsafe(action)
+        self._loop.run(cancel)
 
     # On the loop
 
     def start(self) -> None:
         """Runs can be submitted from now on."""
-        self._loop = asyncio.get_running_loop()
+        self._loop.start()
 
     def stop(self) -> None:
         """Ends every unfinished run as an error, so that nobody waits for a future for ever."""
         self._judging.stop()
         for run in self.unfinished():
             self.fail(run, "page", "the server was stopped")
-        self._loop = None
+        self._loop.stop()
 
     def get(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
@@ -135,18 +117,15 @@ class RunStore:
     def done(self, run: Run, done: Done) -> None:
         """The page has finished a run that was sent to it; the judge takes over."""
         run.state, run.done = JUDGING, done
-        page = self._release(run)
+        page = self._tasks.release(run)
         if page is not None:
             page.judging += 1
         self._judging.start(run, done, self._judged)
-        self._dispatch()
+        self._tasks.dispatch()
 
     def heard(self, run: Run) -> None:
         """The page that does ``run`` has given a sign of life."""
-        run.heard = True
-        page = self._pages.get(run.sent_to)
-        if page is not None:
-            page.suspect = False
+        self._tasks.heard(run)
 
     def fail(self, run: Run, kind: str, message: str) -> None:
         """Ends a queued or sent run as an error."""
@@ -156,59 +135,25 @@ class RunStore:
 
     def _accept(self, run: Run) -> None:
         self._runs[run.id] = run
-        self._queue.append(run)
-        self._dispatch()
-
-    def _dispatch(self) -> None:
-        """Gives queued runs, oldest first, to idle pages."""
-        waiting: deque[Run] = deque()
-        while self._queue:
-            run = self._queue.popleft()
-            if run.finished:
-                continue
-            page = self._pages.get(run.page) if run.page else self._pages.next_idle()
-            if page is not None and page.idle:
-                self._send(run, page)
-            else:
-                waiting.append(run)
-        self._queue = waiting
-
-    def _send(self, run: Run, page: Page) -> None:
-        run.state, run.sent_to, run.sent_at = SENT, page.id, time.monotonic()
-        page.run = run
-        self._pages.send(page.id, "job", run.job())
-
-    def _page_changed(self, page: Page) -> None:
-        if page.stream is not None and page.run is not None and not page.run.heard:
-            # The job may have gone into a connection that was already dead. A page that has it
-            # nevertheless knows its id.
-            self._pages.send(page.id, "job", page.run.job())
-        self._dispatch()
+        self._tasks.add(run)
 
     def _judged(self, run: Run, result: Report) -> None:
         page = self._pages.get(run.sent_to)
         if page is not None:
             page.judging = max(0, page.judging - 1)
-            if page.run is not None:
+            if page.task is not None:
                 # The page may have waited for this verdict before it began the next run.
-                page.run.sent_at = time.monotonic()
+                page.task.sent_at = time.monotonic()
         self._finish(run, result)
 
     def _finish(self, run: Run, result: Report) -> None:
         if run.finished:
             return
-        self._release(run)
+        self._tasks.release(run)
         run.settle(result)
         self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
         self._evict(keep=run)
-        self._dispatch()
-
-    def _release(self, run: Run) -> Page | None:
-        """The page that was given ``run`` is free for the next one."""
-        page = self._pages.get(run.sent_to)
-        if page is not None and page.run is run:
-            page.run = None
-        return page
+        self._tasks.dispatch()
 
     def _evict(self, keep: Run) -> None:
         """Drops the oldest finished runs beyond the cap, and the tensors of more of them."""
