@@ -9,7 +9,15 @@ from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
 
-from server import __version__, problems, routes_heatmap, routes_pages, routes_runs, site
+from server import (
+    __version__,
+    problems,
+    routes_heatmap,
+    routes_pages,
+    routes_runs,
+    routes_trainings,
+    site,
+)
 from server.pages import Pages
 from server.problems import CatchAll
 from server.reaper import reap_forever
@@ -17,21 +25,24 @@ from server.runs import RunStore
 from server.schemas import ProblemOut
 from server.security import HostGuard, OriginGuard, SecurityHeaders, TokenGuard
 from server.settings import Settings
+from server.trainings import TrainingStore
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """An app with ``state.settings``, ``state.store`` and ``state.pages``.
+    """An app with ``state.settings``, ``state.pages``, ``state.store`` and ``state.trainings``.
 
     Raises ``ValueError`` (from Settings) for a remote host that was not allowed.
     """
     settings = settings if settings is not None else Settings()
     pages = Pages(settings)
-    store = RunStore(settings, pages)
+    store, trainings = RunStore(settings, pages), TrainingStore(settings, pages)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         store.start()
-        reaper = asyncio.create_task(reap_forever([store], pages, settings), name="reaper")
+        trainings.start()
+        reaping = reap_forever([store, trainings], pages, settings)
+        reaper = asyncio.create_task(reaping, name="reaper")
         try:
             yield
         finally:
@@ -49,21 +60,24 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         responses={"default": {"model": ProblemOut, "description": "any error"}},
     )
-    app.state.settings, app.state.pages, app.state.store = settings, pages, store
+    app.state.settings, app.state.pages = settings, pages
+    app.state.store, app.state.trainings = store, trainings
     problems.install(app)
     app.include_router(site.router)
     app.include_router(routes_pages.router)
     app.include_router(routes_runs.router)
     app.include_router(routes_heatmap.router)
+    app.include_router(routes_trainings.router)
     app.mount("/static", site.Static(directory=settings.static_dir), name="static")
     _guard(app, settings)
     return app
 
 
 def close(app: FastAPI) -> None:
-    """Ends every stream and every unfinished run. Call it on the app's loop; twice is fine."""
+    """Ends every stream, unfinished run and training. Call it on the app's loop; twice is fine."""
     app.state.pages.shutdown()
     app.state.store.stop()
+    app.state.trainings.stop()
 
 
 def _guard(app: FastAPI, settings: Settings) -> None:

@@ -5,7 +5,6 @@ A task is a run or a training. Touched by the loop's thread only.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -45,8 +44,12 @@ class Task(Protocol):
         """How far the page has come, in parentheses; "" if it has said nothing."""
         ...
 
+    def give(self, page: str) -> None:
+        """``page`` gets it now."""
+        ...
+
     def event(self) -> tuple[str, dict[str, Any]]:
-        """Name and data of the server-sent event that gives it to a page."""
+        """Name and data of the server-sent event that tells the page."""
         ...
 
 
@@ -90,7 +93,7 @@ class Dispatcher:
         return page
 
     def _send(self, task: Task, page: Page) -> None:
-        task.state, task.sent_to, task.sent_at = SENT, page.id, time.monotonic()
+        task.give(page.id)
         page.task = task
         self._pages.send(page.id, *task.event())
 

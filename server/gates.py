@@ -1,7 +1,7 @@
 """The two gates of training: do the page's losses stay with the twin's, and can a model overfit?
 
 Pure functions of the losses. A gate that saw too few steps, or a loss that is not a finite number,
-has failed.
+has failed; so has a training without a gate (``finished``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OVERFIT_START = 0.25
 class Gate:
     """What a gate found; ``message`` is one line with the numbers."""
 
-    name: Literal["drift", "overfit"]
+    name: Literal["drift", "overfit", "none"]
     passed: bool
     message: str
     worst: float  # drift: largest relative difference; overfit: the last loss. NaN if there is none
@@ -82,16 +82,35 @@ def overfit(losses: Sequence[float]) -> Gate:
     return Gate("overfit", True, message, last, OVERFIT_STEPS)
 
 
+def finished(losses: Sequence[float], steps: int) -> Gate:
+    """No gate: all steps gave a loss, whatever it is.
+
+    >>> finished([5.5, 5.25], 2).message
+    'loss 5.5000 at step 1, 5.2500 at step 2'
+    """
+    failed = _incomplete("none", [("page", losses)], steps)
+    if failed:
+        return failed
+    message = f"loss {losses[0]:.4f} at step 1"
+    if steps > 1:
+        message += f", {losses[-1]:.4f} at step {steps}"
+    return Gate("none", True, message, losses[-1], steps)
+
+
 def _incomplete(
-    name: Literal["drift", "overfit"], runs: Sequence[tuple[str, Sequence[float]]], steps: int
+    name: Literal["drift", "overfit", "none"],
+    runs: Sequence[tuple[str, Sequence[float]]],
+    steps: int,
 ) -> Gate | None:
     """The failure of a gate whose losses cannot be judged, None if they can."""
     for who, losses in runs:
-        if len(losses) != steps:
-            message = f"{who} gave {len(losses)} losses, and the gate takes {steps}"
-            return Gate(name, False, message, math.nan, 0)
+        # Before the number of steps: a page may end a training that is lost.
         for n, loss in enumerate(losses):
             if not (math.isfinite(loss) and loss > 0):
                 message = f"{who} has the loss {loss} at step {n + 1}"
                 return Gate(name, False, message, math.nan, n + 1)
+    for who, losses in runs:
+        if len(losses) != steps:
+            message = f"{who} gave {len(losses)} losses, and the gate takes {steps}"
+            return Gate(name, False, message, math.nan, 0)
     return None

@@ -110,6 +110,9 @@ class Run:
             "timing": False,
         }
 
+    def give(self, page: str) -> None:
+        self.state, self.sent_to, self.sent_at = SENT, page, time.monotonic()
+
     def event(self) -> tuple[str, dict[str, Any]]:
         return "job", self.job()
 

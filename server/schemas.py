@@ -13,41 +13,43 @@ Text = Annotated[str, Field(max_length=20_000)]
 Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # "" when there was nothing to hash
 Number = int | float
 Nanoseconds = Annotated[Number, Field(ge=0, lt=2**63)]
+PageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+Seed = Annotated[str, Field(pattern=r"^(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})$")]
 Kind = Literal["compile", "device-lost", "timeout", "unsupported", "no-adapter", "page"]
 
 
-class _Request(BaseModel):
+class Request(BaseModel):
     """Strict: a number is not taken for a string, nor a string for a number."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class _FromPage(BaseModel):
+class FromPage(BaseModel):
     """From our own page, which may know more than this server does."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
-class RunRequest(_Request):
+class RunRequest(Request):
     """``POST /api/runs``: one case or one suite."""
 
     case: Annotated[str, Field(max_length=1000)] | None = None
     suite: Short | None = None
     kernel: Short | None = None
-    page: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
-    seed: Annotated[str, Field(pattern=r"^(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})$")] | None = Field(
+    page: PageName | None = None
+    seed: Seed | None = Field(
         default=None, description="decimal or 0x…, below 2⁶⁴; a string, since JSON numbers round"
     )
     kappa: Annotated[float, Field(gt=0, le=1e6)] = 4.0
 
 
-class ProgressIn(_FromPage):
+class ProgressIn(FromPage):
     phase: Literal["inputs", "compile", "run", "readback", "upload"]
     done: Annotated[Number, Field(ge=0)] = 0
     total: Annotated[Number, Field(ge=0)] = 0
 
 
-class Adapter(_FromPage):
+class Adapter(FromPage):
     vendor: Short = ""
     architecture: Short = ""
     device: Short = ""
@@ -57,7 +59,7 @@ class Adapter(_FromPage):
     limits: dict[Short, Number] = Field(default={}, max_length=200)
 
 
-class EnvironmentIn(_FromPage):
+class EnvironmentIn(FromPage):
     """How far the page came on the way to a device."""
 
     ok: bool
@@ -67,7 +69,7 @@ class EnvironmentIn(_FromPage):
     engine: Short = ""
 
 
-class ErrorIn(_FromPage):
+class ErrorIn(FromPage):
     kind: Kind
     message: Text = ""
     file: Short | None = None
@@ -75,7 +77,7 @@ class ErrorIn(_FromPage):
     column: Annotated[int, Field(ge=0)] | None = None
 
 
-class DoneIn(_FromPage):
+class DoneIn(FromPage):
     """``POST /api/runs/{run}/done``."""
 
     status: Literal["ok", "skip", "error"]

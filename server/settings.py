@@ -43,9 +43,13 @@ class Settings(BaseSettings):
     max_run_bytes: int = Field(default=2 << 30, ge=1)  # what one run may upload
     max_kept_bytes: int = Field(default=1 << 30, ge=0)  # tensors of finished runs
     max_pages: int = Field(default=64, ge=1)
+    max_trainings: int = Field(default=64, ge=1)  # kept; the oldest finished one goes first
+    max_queued_trainings: int = Field(default=16, ge=1)  # unfinished ones; one more is refused
+    max_twin_bytes: int = Field(default=2 << 30, ge=0)  # memory for a training in NumPy
 
     base_deadline_s: float = Field(default=20.0, gt=0)  # for any run; the work is added to it
     flops_per_s: float = Field(default=1e9, gt=0)  # a software adapter on two cores
+    training_limit_s: float = Field(default=300.0, gt=0)  # all steps, by the speed measured first
     deadline_grace_s: float = Field(default=5.0, ge=0)  # the page may report its own timeout first
     upload_s: float = Field(default=120.0, gt=0)  # for the body of one request
     page_lost_s: float = Field(default=5.0, gt=0)  # without a stream: its sent run is lost

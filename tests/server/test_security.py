@@ -37,6 +37,13 @@ ROUTES = [
     ("GET", "/api/runs/0000000000000000/inputs/q"),
     ("GET", "/api/pages/some-page/jobs"),
     ("POST", "/api/pages/some-page/environment"),
+    ("GET", "/api/trainings"),
+    ("POST", "/api/trainings"),
+    ("GET", "/api/trainings/0000000000000000"),
+    ("POST", "/api/trainings/0000000000000000/steps"),
+    ("POST", "/api/trainings/0000000000000000/progress"),
+    ("POST", "/api/trainings/0000000000000000/done"),
+    ("POST", "/api/trainings/0000000000000000/cancel"),
     ("GET", "/api/openapi.json"),
     ("GET", "/no/such/path"),
 ]

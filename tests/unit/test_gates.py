@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from server.gates import drift, overfit
+from server.gates import drift, finished, overfit
 
 TWIN = [5.5 * 0.98**n for n in range(50)]
 FALLING = [5.545 * 0.97**n for n in range(150)]
@@ -84,3 +84,16 @@ def test_a_model_that_starts_with_knowledge_or_with_chaos_fails() -> None:
         gate = overfit(with_loss(FALLING, 1, first))
         assert not gate.passed
         assert "5.545" in gate.message
+
+
+def test_a_page_that_ends_a_lost_training_is_told_why_and_not_that_steps_are_missing() -> None:
+    gate = drift([*TWIN[:12], math.nan], TWIN)
+    assert not gate.passed
+    assert gate.step == 13
+    assert "nan at step 13" in gate.message
+
+
+def test_without_a_gate_any_finite_losses_pass_if_they_are_all_there() -> None:
+    assert finished([1.0, 9.0], 2).passed
+    assert not finished([1.0], 2).passed
+    assert not finished([1.0, math.nan], 2).passed

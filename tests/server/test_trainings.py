@@ -1,0 +1,523 @@
+"""Trainings, with a page that has its losses from NumPy, or makes them up."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from conftest import CASE, Live, Serve
+from fake_page import ADAPTER, FakePage
+
+import server.twins
+from server import presets
+from server.errors import CaseError
+from server.gpt import Twin
+from server.presets import GptConfig
+from server.training_spec import TrainingSpec
+from server.trainings import TrainingStore
+
+MICRO = GptConfig(layers=2, C=8, T=8, B=2, H=2, D=4, rate=0.01)
+SLOW_STEP_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def _micro(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A preset whose fifty steps take NumPy a tenth of a second."""
+    monkeypatch.setitem(presets.PRESETS, "micro", MICRO)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def truth() -> list[float]:
+    twin = Twin(MICRO, seed=3)
+    return [twin.step() for _ in range(50)]
+
+
+@pytest.fixture
+def slow_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin that is still under way when its page is done."""
+    step = Twin.step
+
+    def slow(self: Twin) -> float:
+        time.sleep(SLOW_STEP_S)
+        return step(self)
+
+    monkeypatch.setattr(server.twins.Twin, "step", slow)
+
+
+def trainings(live: Live) -> TrainingStore:
+    store: TrainingStore = live.app.state.trainings
+    return store
+
+
+def ask(live: Live, **body: Any) -> str:
+    """The id of a new training, asked for over HTTP."""
+    response = live.client.post("/api/trainings", json={"preset": "micro", "seed": "3", **body})
+    assert response.status_code == 201, response.text
+    training = str(response.json()["training"])
+    assert response.headers["location"] == f"/api/trainings/{training}"
+    return training
+
+
+def send(page: FakePage, training: str, first: int, losses: list[Any]) -> httpx.Response:
+    body = {"first": first, "losses": losses, "elapsed_ns": [2e6] * len(losses)}
+    return page.http.post(f"/api/trainings/{training}/steps", json=body)
+
+
+def done(page: FakePage, training: str, steps: int, **fields: Any) -> httpx.Response:
+    body = {
+        "status": "ok",
+        "attention_passes": 2 * MICRO.layers * steps,
+        "kernels": ["fa2_forward", "fa2_backward"],
+        "size_bytes": 12345,
+        "adapter": ADAPTER,
+        "engine": "NumPy",
+        **fields,
+    }
+    return page.http.post(f"/api/trainings/{training}/done", json=body)
+
+
+def train(page: FakePage, losses: list[Any], **fields: Any) -> dict[str, Any]:
+    """Does the next training as a page would, and gives what the server says of it."""
+    training = page.next_event("train")["training"]
+    for first in range(0, len(losses), 7):
+        assert send(page, training, first + 1, losses[first : first + 7]).status_code == 204
+    response = done(page, training, len(losses), **fields)
+    assert response.status_code == 200, response.text
+    told: dict[str, Any] = response.json()
+    assert told["training"] == training
+    return told
+
+
+def read(live: Live, training: str) -> dict[str, Any]:
+    found: dict[str, Any] = live.client.get(f"/api/trainings/{training}").json()
+    return found
+
+
+def ended(live: Live, training: str, timeout_s: float = 5) -> dict[str, Any]:
+    found = trainings(live).get(training)
+    assert found is not None
+    found.future.result(timeout_s)
+    return read(live, training)
+
+
+def problem(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["type"].removeprefix("urn:fa2:problem:")
+
+
+# The verdict
+
+
+def test_losses_like_those_of_numpy_pass_and_everybody_reads_the_same(
+    live: Live, truth: list[float]
+) -> None:
+    page = live.page()
+    training = ask(live)
+    told = train(page, [1.001 * loss for loss in truth])
+
+    assert told["state"] == told["status"] == "pass", told
+    assert told["worst"] == pytest.approx(0.001)
+    assert "worst 0.1000 % of 5 % allowed" in told["message"]
+    assert told["twin"] == pytest.approx(truth)
+    assert told["losses"] == pytest.approx([1.001 * loss for loss in truth])
+    assert (told["kernels"], told["size_bytes"]) == (["fa2_forward", "fa2_backward"], 12345)
+    assert told["steps_per_s"] == pytest.approx(500)
+    assert read(live, training) == told
+    twin = [page.next_event("twin") for _ in truth]
+    assert [event["step"] for event in twin] == list(range(1, 51))
+    assert [event["loss"] for event in twin] == told["twin"]
+    assert page.next_event("train-verdict") == {"training": training, "report": told}
+    (row,) = (r for r in live.client.get("/api/trainings").json() if r["training"] == training)
+    assert (row["state"], row["steps_done"], "losses" in row) == ("pass", 50, False)
+
+
+def test_losses_that_drift_by_six_percent_fail(live: Live, truth: list[float]) -> None:
+    page = live.page()
+    ask(live)
+    told = train(page, [*truth[:30], 1.06 * truth[30], *truth[31:]])
+    assert (told["status"], told["worst_step"]) == ("fail", 31)
+    assert "worst 6.0000 % of 5 % allowed, at step 31" in told["message"]
+
+
+@pytest.mark.parametrize("word", ["NaN", "inf", "-inf"])
+def test_a_loss_that_is_no_number_fails_also_when_the_page_stops_there(
+    live: Live, truth: list[float], word: str
+) -> None:
+    page = live.page()
+    ask(live)
+    told = train(page, [*truth[:12], word])
+    assert (told["status"], told["worst_step"]) == ("fail", 13)
+    assert f"page has the loss {word.lower()} at step 13" in told["message"]
+    assert told["losses"][-1] == word
+
+
+@pytest.mark.parametrize("steps", [0, 1, 49])
+def test_too_few_steps_never_pass(live: Live, truth: list[float], steps: int) -> None:
+    page = live.page()
+    ask(live)
+    told = train(page, truth[:steps])
+    assert told["status"] == ("fail" if steps else "error")
+    assert ("nothing was dispatched" if not steps else f"gave {steps} losses") in told["message"]
+
+
+@pytest.mark.parametrize("passes", [0, 199, 201])
+def test_losses_without_their_attention_are_an_error(
+    live: Live, truth: list[float], passes: int
+) -> None:
+    page = live.page()
+    ask(live)
+    told = train(page, truth, attention_passes=passes)
+    assert (told["status"], told["error"]["kind"]) == ("error", "page")
+    assert f"take 200 passes of the attention, the page recorded {passes}" in told["message"]
+
+
+def test_the_overfit_gate_needs_no_twin(live: Live) -> None:
+    page = live.page()
+    for factor, status in ((0.97, "pass"), (0.999, "fail")):
+        training = ask(live, gate="overfit")
+        told = train(page, [5.545 * factor**n for n in range(150)])
+        assert told["status"] == status, told["message"]
+        assert told["twin"] == []
+        assert page.next_event("train-verdict")["training"] == training, "and no event of a twin"
+
+
+def test_without_a_gate_every_step_has_to_run(live: Live) -> None:
+    page = live.page()
+    ask(live, gate="none", steps=3)
+    assert train(page, [5.0, 6.0, 7.0])["status"] == "pass"
+    ask(live, gate="none", steps=3)
+    assert train(page, [5.0, 4.0])["status"] == "fail"
+    ask(live, gate="bench", attention="baseline")
+    assert train(page, [5.5])["message"] == "loss 5.5000 at step 1"
+
+
+@pytest.mark.usefixtures("slow_twin")
+def test_a_page_that_is_faster_than_numpy_waits_for_the_verdict(
+    live: Live, truth: list[float]
+) -> None:
+    page = live.page()
+    training = ask(live)
+    with ThreadPoolExecutor() as pool:
+        told = pool.submit(train, page, truth)
+        while (found := read(live, training))["state"] != "judging":
+            time.sleep(0.01)
+        assert len(found["losses"]) == 50
+        assert len(found["twin"]) < 50
+        run = live.submit(CASE)
+        assert page.next_event("job")["run"] == run, "the page is free meanwhile"
+        assert told.result(10)["status"] == "pass"
+    live.client.post(f"/api/runs/{run}/cancel")
+
+
+def test_a_refusal_or_an_error_of_the_page_is_told_without_waiting(
+    live: Live, truth: list[float]
+) -> None:
+    page = live.page()
+    for status, kind, expected in (
+        ("skip", "unsupported", "skip"),
+        ("error", "device-lost", "error"),
+    ):
+        ask(live)
+        told = train(page, truth[:4], status=status, error={"kind": kind, "message": "why"})
+        assert (told["status"], told["message"], told["error"]["kind"]) == (expected, "why", kind)
+        assert len(told["losses"]) == 4
+
+
+def test_a_twin_that_fails_is_an_error_not_a_hang(
+    live: Live, truth: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Twin) -> float:
+        raise ZeroDivisionError("in NumPy")
+
+    monkeypatch.setattr(server.twins.Twin, "step", broken)
+    page = live.page()
+    told = ended(live, ask(live))
+    assert (told["status"], "in NumPy" in told["message"]) == ("error", True)
+    assert page.next_event("train-cancel")
+
+
+@pytest.mark.usefixtures("slow_twin")
+def test_a_twin_that_would_take_too_long_is_a_refusal_with_the_numbers(serve: Serve) -> None:
+    live = serve(training_limit_s=1.5)
+    live.page()
+    told = ended(live, ask(live))
+    assert (told["status"], told["error"]["kind"]) == ("skip", "unsupported")
+    assert "more than the limit of 1.5 s" in told["message"]
+
+
+# What the page is told
+
+
+def test_the_page_is_told_everything_that_it_needs(live: Live) -> None:
+    page = live.page()
+    training = ask(live, preset="tiny", gate="overfit", attention="baseline", seed="0xff")
+    told = page.next_event("train")
+    assert told["config"] == {
+        "layers": 2,
+        "C": 48,
+        "T": 32,
+        "B": 16,
+        "H": 3,
+        "D": 16,
+        "rate": 0.003,
+    }
+    assert (told["training"], told["gate"], told["one_batch"]) == (training, "overfit", True)
+    assert (told["seed"], told["steps"], told["attention"]) == ("255", 150, "baseline")
+    assert (told["limit_ms"], told["measure"], told["shaders"]) == (300_000, False, {})
+    assert 20_000 < told["deadline_ms"] < 22_000, "20 s, and 0.2 GFLOP at 1 GFLOP/s"
+    assert live.client.post(f"/api/trainings/{training}/cancel").status_code == 204
+
+
+def test_what_may_take_too_long_is_measured_first(live: Live) -> None:
+    page = live.page()
+    for body, measured in (
+        ({"preset": "small", "gate": "none", "steps": 100}, False),
+        ({"preset": "mega", "gate": "none", "steps": 2}, True),
+        ({"preset": "small", "gate": "none", "steps": 100, "attention": "baseline"}, True),
+        ({"preset": "micro", "gate": "bench"}, True),
+    ):
+        training = ask(live, **body)
+        assert page.next_event("train")["measure"] is measured, body
+        live.client.post(f"/api/trainings/{training}/cancel")
+
+
+def test_a_context_replaces_that_of_the_preset(live: Live) -> None:
+    page = live.page()
+    training = ask(live, context=24, gate="none")
+    told = page.next_event("train")
+    assert (told["config"]["T"], told["config"]["C"]) == (24, 8)
+    live.client.post(f"/api/trainings/{training}/cancel")
+
+
+# Refused requests
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ({"preset": "giga"}, 422, "preset=giga: unknown; there are tiny"),
+        ({"gate": "wide"}, 422, "gate=wide: unknown; there are drift, overfit, bench, none"),
+        ({"attention": "flash3"}, 422, "attention=flash3: unknown; use fa2 or baseline"),
+        ({"steps": 49}, 422, "steps=49: the drift gate takes 50 steps"),
+        ({"steps": 50}, 201, ""),
+        ({"gate": "none", "steps": 0}, 422, "steps=0 must lie between 1 and 10000"),
+        ({"gate": "none", "steps": 10_001}, 422, "steps=10001"),
+        ({"context": 0, "gate": "none"}, 422, "T=0: give a whole number"),
+        ({"context": 20_000, "gate": "none"}, 422, "bytes of the text"),
+        ({"seed": str(2**64)}, 422, "below 2⁶⁴"),
+        ({"seed": 7}, 422, "string"),
+        ({"seed": "-1"}, 422, "pattern"),
+        ({"steps": 1.5}, 422, "integer"),
+        ({"page": "no/such page"}, 422, "pattern"),
+        ({"shaders": {}}, 422, "Extra"),
+        ({"preset": "behemoth"}, 422, "FA2_MAX_TWIN_BYTES"),
+        ([], 422, ""),
+    ],
+    ids=str,
+)
+def test_a_request_that_cannot_be_met_is_refused_by_name(
+    live: Live, body: Any, status: int, says: str
+) -> None:
+    response = live.client.post("/api/trainings", json=body)
+    assert response.status_code == status, response.text
+    if status == 201:
+        live.client.post(f"/api/trainings/{response.json()['training']}/cancel")
+    else:
+        assert says in response.json()["detail"]
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_malformed_too_large_and_unknown_requests_are_refused(live: Live) -> None:
+    post = live.client.post
+    json = {"Content-Type": "application/json"}
+    path = "/api/trainings"
+    assert problem(post(path, content=b'{"gate": NaN}', headers=json)) == (400, "bad-json")
+    assert problem(post(path, content=b" " * 300_000, headers=json)) == (413, "too-large")
+    assert problem(post(path, content=b"{}", headers={"Content-Type": "text/plain"})) == (
+        415,
+        "not-json",
+    )
+    for what in ("steps", "progress", "done", "cancel"):
+        assert problem(post(f"{path}/nope/{what}", json={})) == (404, "unknown-training")
+    assert problem(live.client.get(f"{path}/nope")) == (404, "unknown-training")
+    assert live.client.delete(path).status_code == 405
+    evil = {"Sec-Fetch-Site": "cross-site"}
+    assert problem(post(path, json={"preset": "micro"}, headers=evil)) == (403, "cross-origin")
+
+
+def test_too_many_unfinished_trainings_are_refused(serve: Serve) -> None:
+    live = serve(max_queued_trainings=2)
+    for _ in range(2):
+        ask(live, gate="none")
+    response = live.client.post("/api/trainings", json={})
+    assert problem(response) == (503, "queue-full")
+    assert response.headers["retry-after"]
+
+
+def test_the_oldest_finished_trainings_are_evicted(serve: Serve) -> None:
+    live = serve(max_trainings=2)
+    page = live.page()
+    ids = []
+    for _ in range(4):
+        ids.append(ask(live, gate="none", steps=1))
+        train(page, [5.0])
+    kept = [row["training"] for row in live.client.get("/api/trainings").json()]
+    assert kept == [ids[3], ids[2]]
+
+
+# Steps
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ({"first": 3, "losses": [1.0], "elapsed_ns": [1]}, 409, "duplicate"),
+        ({"first": 5, "losses": [1.0], "elapsed_ns": [1]}, 409, "missing-steps"),
+        ({"first": 0, "losses": [1.0], "elapsed_ns": [1]}, 422, "invalid"),
+        ({"first": 4, "losses": [1.0] * 48, "elapsed_ns": [1] * 48}, 422, "invalid"),
+        ({"first": 4, "losses": [1.0], "elapsed_ns": [1, 1]}, 422, "invalid"),
+        ({"first": 4, "losses": [], "elapsed_ns": []}, 422, "invalid"),
+        ({"first": 4, "losses": [1.0] * 1001, "elapsed_ns": [1] * 1001}, 422, "invalid"),
+        ({"first": 4, "losses": ["many"], "elapsed_ns": [1]}, 422, "invalid"),
+        ({"first": 4, "losses": [None], "elapsed_ns": [1]}, 422, "invalid"),
+        ({"first": 4, "losses": [1.0], "elapsed_ns": [-1]}, 422, "invalid"),
+    ],
+    ids=["again", "gap", "zero", "too many", "times", "none", "flood", "word", "null", "negative"],
+)
+def test_steps_out_of_order_and_out_of_shape_change_nothing(
+    live: Live, truth: list[float], body: dict[str, Any], status: int, kind: str
+) -> None:
+    page = live.page()
+    training = ask(live)
+    page.next_event("train")
+    assert send(page, training, 1, truth[:3]).status_code == 204
+    assert problem(page.http.post(f"/api/trainings/{training}/steps", json=body)) == (status, kind)
+    assert read(live, training)["losses"] == truth[:3]
+    live.client.post(f"/api/trainings/{training}/cancel")
+
+
+def test_nobody_can_add_to_a_training_that_is_queued_or_over(live: Live) -> None:
+    page = live.page()
+    training = ask(live, gate="none", steps=1, page="elsewhere")
+    for state in ("queued", "error"):
+        assert read(live, training)["state"] == state
+        assert problem(send(page, training, 1, [5.0])) == (409, "wrong-state")
+        assert problem(done(page, training, 1)) == (409, "wrong-state")
+        answer = page.http.post(f"/api/trainings/{training}/progress", json={"phase": "step"})
+        assert problem(answer) == (409, "wrong-state")
+        live.client.post(f"/api/trainings/{training}/cancel")
+
+
+def test_progress_is_shown_until_the_step_is_done(live: Live, truth: list[float]) -> None:
+    page = live.page()
+    training = ask(live)
+    page.next_event("train")
+    body = {"phase": "step", "done": 0.25, "total": 1}
+    assert page.http.post(f"/api/trainings/{training}/progress", json=body).status_code == 204
+    assert read(live, training)["progress"] == body
+    send(page, training, 1, truth[:1])
+    assert read(live, training)["progress"] is None
+    body["phase"] = "lunch"
+    answer = page.http.post(f"/api/trainings/{training}/progress", json=body)
+    assert problem(answer) == (422, "invalid")
+    live.client.post(f"/api/trainings/{training}/cancel")
+
+
+# Ends
+
+
+def test_a_page_that_vanishes_is_an_error_that_keeps_its_losses(
+    serve: Serve, truth: list[float]
+) -> None:
+    live = serve(page_lost_s=0.1)
+    page = live.page()
+    training = ask(live)
+    page.next_event("train")
+    send(page, training, 1, truth[:5])
+    page.close()
+    told = ended(live, training)
+    assert (told["status"], told["error"]["kind"]) == ("error", "device-lost")
+    assert "went away before it was done (after 5 of 50 steps)" in told["message"]
+    assert told["losses"] == truth[:5]
+
+
+def test_a_step_past_its_deadline_is_a_timeout_and_each_step_has_its_own(serve: Serve) -> None:
+    live = serve(deadline_grace_s=0, base_deadline_s=0.4)
+    page = live.page()
+    training = ask(live, gate="none")
+    page.next_event("train")
+    for step in range(1, 4):
+        time.sleep(0.25)
+        assert send(page, training, step, [5.0]).status_code == 204, "0.75 s in all"
+    told = ended(live, training)
+    assert (told["status"], told["error"]["kind"]) == ("error", "timeout")
+    assert "no step within 0.4" in told["message"]
+    assert "after 3 of 100 steps" in told["message"]
+    assert page.next_event("train-cancel") == {"training": training}
+    assert done(page, training, 3).status_code == 409
+
+
+def test_a_training_is_stopped_queued_or_sent_and_the_page_is_free_again(live: Live) -> None:
+    queued = ask(live)
+    assert live.client.post(f"/api/trainings/{queued}/cancel").status_code == 204
+    assert (read(live, queued)["state"], "stopped" in read(live, queued)["message"]) == (
+        "error",
+        True,
+    )
+    page = live.page()
+    training = ask(live)
+    run = live.submit(CASE)
+    page.next_event("train")
+    assert live.client.get(f"/api/runs/{run}").json()["state"] == "queued", "one thing at a time"
+    assert live.client.post(f"/api/trainings/{training}/cancel").status_code == 204
+    assert page.next_event("train-cancel") == {"training": training}
+    assert page.work(page.next_event("job"))["status"] == "pass"
+    again = live.client.post(f"/api/trainings/{training}/cancel")
+    assert problem(again) == (409, "wrong-state")
+
+
+@pytest.mark.usefixtures("slow_twin")
+def test_the_twin_of_a_stopped_training_stops(live: Live) -> None:
+    page = live.page()
+    training = ask(live)
+    page.next_event("twin")
+    live.client.post(f"/api/trainings/{training}/cancel")
+    steps = len(read(live, training)["twin"])
+    time.sleep(3 * SLOW_STEP_S)
+    assert len(read(live, training)["twin"]) == steps
+    following = ask(live)
+    while page.next_event("twin")["training"] != following:
+        pass  # what the first twin had told before
+    for row in live.client.get("/api/trainings").json():
+        live.client.post(f"/api/trainings/{row['training']}/cancel")
+
+
+def test_a_training_that_may_have_been_lost_is_sent_again(live: Live, truth: list[float]) -> None:
+    page = live.page()
+    ask(live)
+    page.next_event("train")  # into a connection that dies
+    page.close()
+    page.gone(live.pages)
+    again = live.page(page.id)
+    assert train(again, truth)["status"] == "pass"
+
+
+def test_a_stopping_server_ends_trainings(serve: Serve) -> None:
+    live = serve()
+    page = live.page()
+    running, waiting = ask(live), ask(live, page="nobody")
+    page.next_event("train")
+    futures = [trainings(live).get(one) for one in (running, waiting)]
+    live.server.should_exit = True
+    for training in futures:
+        assert training is not None
+        assert training.future.result(5).message == "the server was stopped"
+
+
+def test_a_twin_that_this_server_has_no_memory_for_is_refused(serve: Serve) -> None:
+    live = serve(max_twin_bytes=1000)
+    with pytest.raises(CaseError, match="FA2_MAX_TWIN_BYTES"):
+        trainings(live).submit(TrainingSpec.of("tiny"))
+    assert trainings(live).submit(TrainingSpec.of("tiny", gate="overfit")).state == "queued"
