@@ -31,12 +31,14 @@ def to_inputs(
     H: int,
     Hkv: int | None = None,
     bias: ArrayLike | None = None,
+    dO: ArrayLike | None = None,
     **options: Any,
 ) -> tuple[Case, dict[str, Array]]:
     """``(case, inputs)`` for q [B,Tq,H·D], k and v [B,Tk,Hkv·D], bias [Tq,Tk] … [B,H,Tq,Tk].
 
-    ``options`` are further fields of the case. The inputs are contiguous float32 in the logical
-    order of inputs.py: q [B,Tq,H,D], k and v [B,Tk,Hkv,D].
+    With dO, shaped as q, the case is a backward. ``options`` are further fields of the case. The
+    inputs are contiguous float32 in the logical order of inputs.py: q, do [B,Tq,H,D], k and v
+    [B,Tk,Hkv,D].
 
     Raises ShapeError for arrays that disagree, CaseError for values that cannot be used.
     """
@@ -59,6 +61,11 @@ def to_inputs(
     case = Case(B=B, Tq=Tq, Tk=Tk, H=H, Hkv=Hkv, D=D, **options)
     inputs = {"q": q.reshape(B, Tq, H, D)}
     inputs |= {"k": k.reshape(B, Tk, Hkv, D), "v": v.reshape(B, Tk, Hkv, D)}
+    if dO is not None:
+        given = _float32("dO", dO)
+        _same("dO", given.shape, "q", q.shape, "dO must have the shape of o, which is q's")
+        case = case.replace(op="backward")
+        inputs["do"] = given.reshape(B, Tq, H, D)
     if bias is not None:
         inputs["bias"] = _float32("bias", bias)
         case = case.replace(bias=_bias_kind(case, inputs["bias"].shape))
@@ -66,7 +73,10 @@ def to_inputs(
 
 
 def to_results(case: Case, tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """``o`` [B,Tq,H·D], ``lse`` [B,H,Tq] (−inf for a row without keys) and ``attn`` if asked."""
+    """``o`` [B,Tq,H·D], ``lse`` [B,H,Tq] (−inf for a row without keys) and ``attn`` if asked.
+
+    Of a backward also ``dq`` [B,Tq,H·D], ``dk`` and ``dv`` [B,Tk,Hkv·D].
+    """
     lse = tensors["lse"].astype(np.float32)
     results = {
         "o": tensors["o"].astype(np.float32).reshape(case.B, case.Tq, case.H * case.D),
@@ -74,6 +84,10 @@ def to_results(case: Case, tensors: Mapping[str, Array]) -> dict[str, Array]:
     }
     if case.attn:
         results["attn"] = tensors["attn"].astype(np.float32)
+    if case.op == "backward":
+        rows, keys = (case.B, case.Tq, case.H * case.D), (case.B, case.Tk, case.Hkv * case.D)
+        for name, shape in (("dq", rows), ("dk", keys), ("dv", keys)):
+            results[name] = tensors[name].astype(np.float32).reshape(shape)
     return results
 
 

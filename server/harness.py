@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from server import arrays, browser
 from server.cases import Case
-from server.errors import BY_KIND, CaseError, CompileError, HarnessError, PageError, Unsupported
+from server.errors import BY_KIND, CaseError, CompileError, HarnessError, PageError
 from server.launch import Launched, Options, choose_launcher
 from server.launch_flags import ADAPTERS, Adapter
 from server.paths import STATIC
@@ -160,22 +160,21 @@ class Harness:
         """Attention of the caller's own arrays: q [B,Tq,H·D], k and v [B,Tk,Hkv·D].
 
         Returns float32 arrays ``o`` [B,Tq,H·D], ``lse`` [B,H,Tq] (natural log; −inf for a row that
-        sees no key) and, with ``return_attn``, ``attn`` [B,H,Tq,Tk]. Which input types are taken
-        stands in arrays.py. A result that exceeds its error bounds is returned too, with a
-        RuntimeWarning that says where; ``last_report`` holds the verdict.
+        sees no key) and, with ``return_attn``, ``attn`` [B,H,Tq,Tk]. With ``dO``, the gradient of
+        ``o`` and shaped as it, also the gradients ``dq`` [B,Tq,H·D], ``dk`` and ``dv``
+        [B,Tk,Hkv·D]. Which input types are taken stands in arrays.py. A result that exceeds its
+        error bounds is returned too, with a RuntimeWarning that says where; ``last_report`` holds
+        the verdict.
 
-        Raises ShapeError, CaseError, Unsupported (gradients, ``dO``, are refused for now),
-        CompileError, DeviceLost, Timeout, PageError, NoBrowser, NoAdapter.
+        Raises ShapeError, CaseError, Unsupported, CompileError, DeviceLost, Timeout, PageError,
+        NoBrowser, NoAdapter.
         """
-        if dO is not None:
-            raise Unsupported(
-                "dO was given, but there is no backward kernel yet; leave dO out for the forward"
-            )
         case, inputs = arrays.to_inputs(
             *(q, k, v),
             H=H,
             Hkv=Hkv,
             bias=bias,
+            dO=dO,
             causal=causal,
             align=align,
             window=window,

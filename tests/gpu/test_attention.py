@@ -62,6 +62,36 @@ def test_own_arrays_give_what_the_reference_gives(
         near(array, want[name])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"causal": False, "scale": -0.4},
+        {"align": "tl"},
+        {"kernel": "baseline", "return_attn": True},
+    ],
+    ids=str,
+)
+def test_gradients_of_own_arrays_are_what_the_reference_gives(
+    harness: Harness, qkv: Arrays, options: dict[str, Any]
+) -> None:
+    dO = np.random.default_rng(8).standard_normal((B, TQ, H * D), np.float32)
+    got = harness.attention(*qkv, H=H, Hkv=HKV, dO=dO, **options)
+    assert harness.last_report is not None
+    assert harness.last_report.status == "pass"
+    attn = ["attn"] if options.pop("return_attn", False) else []
+    options.pop("kernel", None)
+    want = truth(qkv, do=dO.reshape(B, TQ, H, D), **options)
+    assert sorted(got) == [*attn, "dk", "dq", "dv", "lse", "o"]
+    for name, heads in (("dq", H), ("dk", HKV), ("dv", HKV)):
+        near(got[name], want[name].reshape(B, -1, heads * D))
+
+
+def test_a_gradient_of_another_shape_is_refused(harness: Harness, qkv: Arrays) -> None:
+    with pytest.raises(ShapeError, match=r"dO is \[2, 18, 32\], q is \[2, 19, 32\]"):
+        harness.attention(*qkv, H=H, Hkv=HKV, dO=np.zeros((B, TQ - 1, H * D), np.float32))
+
+
 def test_attn_is_returned_only_when_asked_for(harness: Harness, qkv: Arrays) -> None:
     assert sorted(harness.attention(*qkv, H=H, Hkv=HKV)) == ["lse", "o"]
 
@@ -121,7 +151,6 @@ def test_what_the_library_cannot_do_is_refused_by_name(harness: Harness, qkv: Ar
     refused("window", window=(4, 0))
     refused("softcap", softcap=20.0)
     refused("bias", bias=np.zeros((TQ, TK), np.float32))
-    refused("dO", dO=np.ones((B, TQ, H * D), np.float32))
     wide = np.ones((1, 2, 257), np.float32)
     with pytest.raises(Unsupported, match=r"257.*256"):
         harness.attention(wide, wide, wide, H=1)

@@ -22,6 +22,21 @@ def test_shapes_become_the_fields_of_a_case() -> None:
     }
 
 
+def test_a_gradient_makes_the_case_a_backward_and_its_outputs_have_joined_heads() -> None:
+    case, inputs = to_inputs(Q, K, K, H=4, Hkv=2, dO=Q.astype(np.float16))
+    assert str(case) == "backward:B=2,Tq=3,Tk=5,H=4,Hkv=2,D=2"
+    assert (inputs["do"].shape, inputs["do"].dtype) == ((2, 3, 4, 2), np.float32)
+    rows = np.arange(48, dtype=np.float32).reshape(2, 3, 4, 2)
+    keys = np.arange(40, dtype=np.float32).reshape(2, 5, 2, 2)
+    lse = np.zeros((2, 4, 3), np.float32)
+    results = to_results(case, {"o": rows, "lse": lse, "dq": rows, "dk": keys, "dv": keys + 1})
+    np.testing.assert_array_equal(results["dq"], rows.reshape(2, 3, 8))
+    np.testing.assert_array_equal(results["dk"], keys.reshape(2, 5, 4))
+    np.testing.assert_array_equal(results["dv"], keys.reshape(2, 5, 4) + 1)
+    with pytest.raises(ShapeError, match=r"dO is \[2, 5, 4\], q is \[2, 3, 8\]"):
+        to_inputs(Q, K, K, H=4, Hkv=2, dO=K)
+
+
 @pytest.mark.parametrize(
     ("shape", "kind"),
     [((3, 5), "tt"), ((4, 3, 5), "htt"), ((2, 4, 3, 5), "bhtt"), ((2, 1, 1, 5), "b11t")],
