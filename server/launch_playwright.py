@@ -80,6 +80,11 @@ class PlaywrightBrowser:
             return False
         return True
 
+    def evaluate(self, script: str, argument: Any = None, timeout_s: float = START_S) -> Any:
+        """What a JavaScript function returns on the page: for small values, not for tensors."""
+        assert self._page is not None
+        return self._call(self._page.evaluate(script, argument), timeout_s)
+
     def cdp(self, method: str) -> Any:
         """One command of the Chrome DevTools Protocol to the browser itself."""
         assert self._browser is not None

@@ -6,15 +6,11 @@ pass the same case. Head sizes stay small, since building a pipeline is what cos
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 import pytest
+from mutant import Mutant
 
 from server.harness import Harness
-from server.paths import STATIC
 
-SHADERS = STATIC / "shaders"
 FA2, BASELINE, ATTN = "fa2_forward.wgsl", "attn_fused_sv.wgsl", "attn_writeback.wgsl"
 MASKING = "common/masking.wgsl"
 
@@ -26,25 +22,6 @@ SHORT_Q = "forward:Tq=19,Tk=45,H=2,D=8,kernel=fa2"
 BLIND = "forward:Tq=45,Tk=19,H=2,D=8,kernel=fa2"  # the first 26 rows see no key
 WITH_ATTN = "forward:T=40,H=2,D=8,attn=1,kernel=fa2"
 SLOW = "forward:T=70,H=2,D=8,kernel=baseline"
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """``new`` in place of ``old`` in ``file``; the verdict's text must begin with ``says``."""
-
-    name: str
-    case: str
-    old: str
-    new: str
-    says: str
-    file: str = FA2
-
-    def shaders(self) -> dict[str, str]:
-        shipped = (SHADERS / self.file).read_text(encoding="utf-8")
-        assert shipped.count(self.old) == 1, f"{self.name}: the shipped text has changed"
-        broken = shipped.replace(self.old, self.new)
-        assert broken != shipped
-        return {self.file: broken}
 
 
 MUTANTS = [
@@ -337,6 +314,4 @@ def test_the_shipped_kernel_passes_what_the_broken_ones_must_fail(
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_broken_kernel_fails(harness: Harness, mutant: Mutant) -> None:
-    report = harness.run(mutant.case, shaders=mutant.shaders())
-    assert report.status == "fail", f"{report.status}: {report.message}"
-    assert re.match(mutant.says, report.message), report.message
+    mutant.must_fail(harness)

@@ -18,18 +18,12 @@ const SPEC = /** @type {const} */ ({
   D: 5,
 });
 
-/** @param {object} [changes] @param {string} [kernel] @param {object} [limits] */
+/** @param {object} [changes] @param {string} [kernel] */
 const planOf = (changes = {}, kernel = "auto", limits = DEFAULT_LIMITS) =>
-  buildPlan(
-    /** @type {any} */ ({ ...SPEC, ...changes }),
-    /** @type {typeof DEFAULT_LIMITS} */ (limits),
-    {
-      kernel,
-    },
-  );
+  buildPlan(/** @type {any} */ ({ ...SPEC, ...changes }), limits, { kernel });
 
-/** @param {object} spec @param {RegExp} text @param {string} [kernel] @param {object} [limits] */
-const refused = (spec, text, kernel, limits) =>
+/** @param {object} spec @param {RegExp} text @param {string} [kernel] */
+const refused = (spec, text, kernel = "auto", limits = DEFAULT_LIMITS) =>
   assert.throws(
     () => planOf(spec, kernel, limits),
     (/** @type {Error} */ error) => {

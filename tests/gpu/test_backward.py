@@ -1,0 +1,114 @@
+"""The gradients of the real kernels against differences of the real forward, and their memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from server.harness import Harness
+from server.launch_playwright import PlaywrightBrowser
+
+H, HKV, D = 2, 1, 3
+STEP = 2.0**-4  # of a difference of fourth order: its error is about 1e-6, as is float32's here
+
+
+@pytest.mark.parametrize("kernel", ["fa2", "baseline"])
+@pytest.mark.parametrize("options", [{}, {"causal": False, "scale": -0.7}], ids=str)
+def test_gradients_are_the_differences_of_the_forward(
+    harness: Harness, kernel: str, options: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(5)
+    shapes = {"q": (1, 4, H * D), "k": (1, 5, HKV * D), "v": (1, 5, HKV * D)}
+    x = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+    dO = rng.standard_normal(shapes["q"], np.float32)
+    fixed = {"H": H, "Hkv": HKV, "kernel": kernel, **options}
+    gradients = harness.attention(**x, dO=dO, **fixed)
+    for name, array in x.items():
+        differences = np.zeros(array.size)
+        for weight, steps in ((1, -2), (-8, -1), (8, 1), (-1, 2)):
+            # One batch an element, in each of which that element has moved.
+            one = np.eye(array.size, dtype=np.float32).reshape(-1, *array.shape[1:])
+            moved = array + np.float32(steps * STEP) * one
+            batch = {n: np.repeat(a, array.size, axis=0) for n, a in x.items()} | {name: moved}
+            o = harness.attention(**batch, **fixed)["o"].astype(np.float64)
+            differences += weight * (o * dO).sum(axis=(1, 2)) / (12 * STEP)
+        np.testing.assert_allclose(
+            gradients[f"d{name}"].ravel(), differences, rtol=1e-3, atol=1e-4, err_msg=name
+        )
+
+
+ALLOCATES = """
+async ({ specs, kernel }) => {
+  const { createAttention } = await import("/static/js/attention/index.js");
+  const adapter = await navigator.gpu.requestAdapter();
+  const device = await adapter.requestDevice();
+  const create = device.createBuffer.bind(device);
+  let bytes = {};
+  device.createBuffer = (what) => {
+    bytes[what.label] = (bytes[what.label] ?? 0) + what.size;
+    return create(what);
+  };
+  const attention = createAttention(device);
+  const found = [];
+  for (const spec of specs) {
+    bytes = {};
+    const operation = await attention.prepare(spec, { kernel });
+    const buffers = Object.fromEntries(
+      Object.entries(operation.plan.buffers).map(([name, size]) => {
+        return [name, create({ size, usage: GPUBufferUsage.STORAGE })];
+      }),
+    );
+    const encoder = device.createCommandEncoder();
+    operation.encode(encoder, buffers);
+    device.queue.submit([encoder.finish()]);
+    await device.queue.onSubmittedWorkDone();
+    const { scratchBytes } = operation;
+    const counted = attention.allocated();
+    operation.destroy();
+    found.push({ bytes, counted, left: attention.allocated(), scratchBytes });
+    for (const buffer of Object.values(buffers)) buffer.destroy();
+  }
+  device.destroy();
+  return found;
+}
+"""
+
+
+def allocations(harness: Harness, kernel: str, **spec: Any) -> list[dict[str, Any]]:
+    """What the library allocates on the browser's device, T = 32 to 256; nothing is left over."""
+    if not isinstance(harness.launched, PlaywrightBrowser):
+        pytest.skip("scripts run on a page of Playwright only")
+    specs = [{"H": 4, "Tq": T, "D": 8, **spec} for T in (32, 64, 128, 256)]
+    found = harness.launched.evaluate(ALLOCATES, {"specs": specs, "kernel": kernel})
+    for one in found:
+        assert one["bytes"] == one["counted"]
+        assert one["left"] == {}
+    return found
+
+
+def test_the_backward_allocates_four_bytes_a_row_and_no_matrix(harness: Harness) -> None:
+    for T, found in zip(
+        (32, 64, 128, 256), allocations(harness, "fa2", B=2, op="backward"), strict=True
+    ):
+        assert found["bytes"] == {
+            "fa2_backward delta": 4 * 2 * 4 * T,
+            "fa2_backward params": 3 * 256,
+        }
+        assert found["scratchBytes"] == 4 * 2 * 4 * T
+
+
+def test_the_baseline_allocates_two_matrices(harness: Harness) -> None:
+    for T, found in zip(
+        (32, 64, 128, 256), allocations(harness, "baseline", op="backward"), strict=True
+    ):
+        assert found["scratchBytes"] == 2 * 4 * 4 * T * T
+        assert sum(found["bytes"].values()) == found["scratchBytes"] + 5 * 256
+
+
+def test_a_forward_without_attn_allocates_nothing_that_grows(harness: Harness) -> None:
+    for kernel in ("fa2", "baseline"):
+        for found in allocations(harness, kernel):
+            assert list(found["bytes"].values()) == [256]
+            assert found["scratchBytes"] == 0
