@@ -29,7 +29,11 @@ MAX_SCORES = 1 << 20
 """Above this many scores the controls run on some rows only: one caught row is proof enough."""
 
 NOISE = 1e-7
-"""Part of a bound up to which a difference counts as float64 rounding (which is about 1e-9)."""
+"""Part of a bound up to which a difference counts as float64 rounding (which is about 1e-9).
+
+For o and attn it is that part of their largest possible value if that is less: a bound far beyond
+the values must not make every difference look like rounding.
+"""
 
 HEAD_AXIS = {"o": 2, "lse": 1, "attn": 1, "dq": 2, "dk": 2, "dv": 2}
 ROW_AXIS = {"o": 1, "lse": 2, "attn": 2, "dq": 1}
@@ -61,7 +65,9 @@ def negative_controls(
         "mask off by one": _run(replace(problem, drop_last_key=True), names, rows),
         "scale ×1.001": _run(replace(problem, scale=problem.scale * 1.001), names, rows),
     }
-    return {name: _control(answer, truth, allowed) for name, answer in wrong.items()}
+    largest = {"o": float(np.abs(problem.v).max()), "attn": 1.0}
+    noise = {n: NOISE * np.minimum(allowed[n], largest.get(n, np.inf)) for n in names}
+    return {name: _control(answer, truth, allowed, noise) for name, answer in wrong.items()}
 
 
 def _run(problem: Problem, names: tuple[str, ...], rows: Array | None) -> dict[str, F64]:
@@ -79,7 +85,11 @@ def _mean_of_v(problem: Problem) -> Problem:
 
 
 def _control(
-    answer: Mapping[str, F64], truth: Mapping[str, F64], allowed: Mapping[str, F64]
+    answer: Mapping[str, F64],
+    truth: Mapping[str, F64],
+    allowed: Mapping[str, F64],
+    noise: Mapping[str, F64],
 ) -> Control:
     ratio = max(float(ratios(a, truth[n], allowed[n]).max()) for n, a in answer.items())
-    return Control(changes=ratio > NOISE, caught=ratio > 1, ratio=ratio)
+    changes = any((ratios(a, truth[n], noise[n]) > 1).any() for n, a in answer.items())
+    return Control(changes=changes, caught=ratio > 1, ratio=ratio)

@@ -119,6 +119,13 @@ def _kernel(value: Any) -> str:
     return value
 
 
+def _number(text: str) -> float:
+    value = float(text)
+    if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
+        raise ValueError  # 1e-400 is no way to say 0
+    return value
+
+
 _NUMBER = r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _SIZE = Key(f"a whole number from 1 to {MAX_ELEMENTS}", r"[0-9]+", int, _whole(1, MAX_ELEMENTS))
 _FLAG = Key("0 or 1", r"[01]", lambda text: text == "1", _flag, lambda value: str(int(value)))
@@ -143,14 +150,14 @@ KEYS: dict[str, Key] = {
     "softcap": Key(
         "0 (off) or a positive finite float32 number, 1.1754944e-38 at least",
         _NUMBER,
-        float,
+        _number,
         _not_negative,
         show_float32,
     ),
     "scale": Key(
         "0 or a finite float32 number, 1.1754944e-38 at least in size",
         _NUMBER,
-        float,
+        _number,
         _float32,
         show_float32,
     ),

@@ -70,8 +70,8 @@ def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def constant_addends(case: Case) -> bool:
-    """Whether the sums over the keys add terms that are all alike (see ``tolerance.py``)."""
-    return case.dist in ("zeros", "ties")
+    """Whether many of the terms of a sum over the keys are equal (see ``tolerance.py``)."""
+    return case.dist in ("zeros", "ties", "onehot")
 
 
 def _tensor(case: Case, name: str, shape: tuple[int, ...]) -> Floats:

@@ -88,9 +88,14 @@ def _judge(
     comparisons = [compare(output, tile) for output in measured.outputs]
     _, high = problem.key_range(np.arange(case.Tq))
     geometry = Geometry(tile, high - 1, case.offset)
-    failure = _first_failure(case, problem, tensors, poison, measured, comparisons, geometry)
-    controls = negative_controls(problem, measured.truth, measured.allowed, measured.rows)
-    return _report(case, done, kappa, failure, comparisons, controls, sample, seeded=seeded)
+    beyond = [output.name for output in measured.outputs if not verdict.fits_its_type(output)]
+    failure = _first_failure(
+        case, problem, tensors, poison, measured, comparisons, geometry, beyond
+    )
+    controls = {}
+    if not beyond:
+        controls = negative_controls(problem, measured.truth, measured.allowed, measured.rows)
+    return _report(case, done, kappa, failure, comparisons, controls, sample, beyond, seeded=seeded)
 
 
 def problem_of(case: Case, inputs: Mapping[str, Array]) -> Problem:
@@ -144,7 +149,9 @@ def _first_failure(
     measured: Measured,
     comparisons: list[Comparison],
     geometry: Geometry,
+    beyond: Sequence[str],
 ) -> Failure | None:
+    """The first check that failed; values are not looked at in the outputs named ``beyond``."""
     specs = {spec.name: spec for spec in outputs_of(case)}
     passes = {n: (tensors[n].ravel(), tensors[f"{n}.repeat"].ravel()) for n in specs}
 
@@ -163,7 +170,9 @@ def _first_failure(
         empty = np.isneginf(measured.truth["lse"])
     else:
         empty = ~rows_with_keys(problem)
-    for name, (first, _) in passes.items():
+    comparisons = [c for c in comparisons if c.output.name not in beyond]
+    for name in (c.output.name for c in comparisons):
+        first, _ = passes[name]
         found = verdict.finite(name, first, empty.ravel() if name == "lse" else None, where)
         if found is not None:
             return found
@@ -178,6 +187,7 @@ def _report(
     comparisons: Sequence[Comparison] = (),
     controls: Mapping[str, Control] | None = None,
     sample: Sample | None = None,
+    beyond: Sequence[str] = (),
     *,
     seeded: bool,
 ) -> Report:
@@ -188,6 +198,12 @@ def _report(
         status, lines = "fail", [failure.message]
         if ratios and failure.check != "bounded":
             lines.append(f"The numbers beside that: {ratios} of what is allowed.")
+    elif beyond:
+        status = "vacuous"
+        lines = [
+            f"proof of nothing: right values of {', '.join(beyond)}, give or take their bounds, "
+            "lie beyond the largest number of their type. Use another scale, dist or κ"
+        ]
     elif missed:
         status = "vacuous"
         lines = [

@@ -39,9 +39,10 @@ class Block:
 
     R rows, K keys (those the rows can see at all, or the chosen ones among them).
     ``s_bar`` [R] is the largest sum of magnitudes behind a score of the row,
-    |scale|·Σ|q||k| (times the softcap's slope, plus |capped|) + |bias|; ``a`` [R,Dv] is P|V|.
-    Both, like lse, o and n_keys, always cover all keys. ``extra_terms``: by how much the rows that
-    add up to one dk or dv outnumber the keys (grouped heads, Tq > Tk).
+    |scale|·Σ|q||k| (times the softcap's slope, plus |capped|) + |bias|; ``a`` [R,Dv] is P|V|;
+    ``peak`` [R] the largest weight. These, like lse, o and n_keys, always cover all keys.
+    ``extra_terms``: by how much the rows that add up to one dk or dv outnumber the keys
+    (grouped heads, Tq > Tk).
     """
 
     b: int
@@ -60,6 +61,7 @@ class Block:
     o: F64  # [R,Dv]
     a: F64  # [R,Dv]
     s_bar: F64  # [R]
+    peak: F64  # [R]
     n_keys: F64  # [R]
     extra_terms: int
     scale: float
@@ -149,6 +151,7 @@ def _block(
 
     a = p @ np.abs(v)
     s_bar = np.where(seen, magnitude, 0.0).max(axis=1, initial=0.0)
+    peak = p.max(axis=1, initial=0.0)
     n_keys = seen.sum(axis=1).astype(np.float64)
     _, Tq, Tk, H, Hkv = problem.shape
     extra_terms = max(0, Tq * H // Hkv - Tk)
@@ -160,7 +163,7 @@ def _block(
         cap = None if cap is None else cap[:, pick]
         ds = None if ds is None else ds[:, pick]
     return Block(
-        b, h, hkv, at, cols, q, k, v, seen, p, x, cap, lse, o, a, s_bar, n_keys,
+        b, h, hkv, at, cols, q, k, v, seen, p, x, cap, lse, o, a, s_bar, peak, n_keys,
         extra_terms, problem.scale, problem.softcap, do, ds,
     )  # fmt: skip
 

@@ -12,13 +12,18 @@ a score of the row, a row may lose κ·u·W of the magnitudes that it sums::
 - ½√(D + 8)·S̄: rounding of a score, a dot product of D terms and some operations around it (scale,
   base of the exponential, maximum), which exp turns into a relative error. Without the 8, right
   results were off by 1.4 times the bound at D = 2 and scores near −8000.
-- ½√N: random-walk growth of the sums over the keys. Where their terms are all alike (zeros, ties)
-  rounding errors have one sign and grow with N: the term is then N/8 if that is more, the most that
-  adding N equal terms can lose, over κ = 4 (N/32 failed a sum of 300 of them by 1.3). dK and dV
-  are sums over rows: where these outnumber the keys, N is at least the excess (without this a right
-  dV exceeded the bound 2.7 times: 32 heads on one key head, Tq = 1024, Tk = 2, dO > 0).
-- Each bound has a floor, 2·2⁻¹²⁶ times the same sum with P replaced by 1 and times the number of
-  its terms: weights, terms and results below the smallest normal number may be flushed to zero.
+- ½√N: random-walk growth of the sums over the keys. Where many of their terms are equal, rounding
+  errors have one sign and grow with N: the term is then N/8 if that is more, the most that adding N
+  equal terms can lose, over κ = 4 (N/32 failed a sum of 300 of them by 1.3). That is so in the
+  families zeros, ties and onehot, and in rows whose weights all lie within 4u of 1/N, less than the
+  spacing of the running sum (measured: up to 2u errors have one sign, from 2u on they do not).
+- dK and dV are sums over rows: where these outnumber the keys, N is at least the excess (without it
+  a right dV exceeded the bound 2.7 times: 32 heads on one key head, Tq = 1024, Tk = 2, dO > 0).
+- Each bound has a floor, 2·2⁻¹²⁶ times the same sum with P (and dS) replaced by 1 and times the
+  number of its terms: weights, terms and results below the smallest normal number may be flushed
+  to zero. (Without that for dS a right dK of 1.9e-37 exceeded its bound 1.4 times.)
+- Where it multiplies weights, κuW is e^κuW − 1: the same while it is small, and still a bound where
+  scores are so large that their rounding alone changes a weight many times over.
 - f16 storage adds h·(|value| + the same sum of magnitudes), h = 2⁻¹¹: the value is rounded once
   when stored, P or O once when they are kept in f16. Below 2⁻¹⁴ f16 has a fixed step, hence
   2⁻²⁵. LSE and attn are float32 in every case and gain nothing.
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from server.reference import Block
 
 F64 = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 KAPPA = 4.0
 U = 2.0**-24
@@ -51,13 +57,17 @@ STEP16 = 2.0**-25
 AROUND = 8
 """Operations around the dot product of a score that round about as often as its D terms do."""
 FLUSHED = 2 * 2.0**-126
+SAME = 4 * U
+"""Weights closer than this to each other are rounded alike when they are added up."""
 
 
-def weight(s_bar: F64, n_terms: F64, D: int, *, constant_addends: bool = False) -> F64:
-    """W of each row [R]: how many roundings, counted in u, its sums may have suffered."""
+def weight(s_bar: F64, n_terms: F64, D: int, alike: Bools) -> F64:
+    """W of each row [R]: how many roundings, counted in u, its sums may have suffered.
+
+    ``alike`` [R]: whether the terms of the row's sums are equal, or many of them are.
+    """
     growth = 0.5 * np.sqrt(n_terms)
-    if constant_addends:
-        growth = np.maximum(growth, n_terms / 8)
+    growth = np.where(alike, np.maximum(growth, n_terms / 8), growth)
     found: F64 = 4 + 0.5 * np.sqrt(D + AROUND) * s_bar + growth
     return found
 
@@ -73,13 +83,14 @@ def block_bounds(
     D, n = block.q.shape[1], block.n_keys
     extra = H16 if f16 else 0.0
     with np.errstate(all="ignore"):
-        w = weight(block.s_bar, n, D, constant_addends=constant_addends)
-        exact = kappa * U * w
+        alike = constant_addends | (block.peak * n <= 1 + SAME * n)
+        w = weight(block.s_bar, n, D, alike)
+        exact = np.expm1(kappa * U * w)
         floor = FLUSHED * block.seen
         few = FLUSHED * n[:, None]  # each term, and the result, may be flushed for itself
         found = {
             "o": (exact + extra)[:, None] * block.a + floor @ np.abs(block.v) + few,
-            "lse": exact + FLUSHED,
+            "lse": kappa * U * w + FLUSHED,
             "attn": exact[:, None] * block.p + floor,
         }
         if block.do is not None:
@@ -87,15 +98,16 @@ def block_bounds(
             delta = (do * block.a).sum(axis=1)
             size = do @ v.T + delta[:, None]  # |dO||V|ᵀ + Δ̄, so that G = P∘size
             share = (exact + extra)[:, None] * block.p + floor  # κu·W∘P, [R,K]
-            dx = _slope(block, share * size, size, kappa)
-            found["dq"] = abs(block.scale) * (dx @ k) + few
+            dx = _slope(block, share * size, size, kappa) + floor
+            scale = abs(block.scale)
+            found["dq"] = scale * (dx @ k) + few * (1 + scale)
 
             terms = np.maximum(n, block.extra_terms)
-            w = weight(block.s_bar, terms, D, constant_addends=constant_addends)
-            share = (kappa * U * w + extra)[:, None] * block.p + floor
+            w = weight(block.s_bar, terms, D, alike)
+            share = (np.expm1(kappa * U * w) + extra)[:, None] * block.p + floor
             few = floor.sum(axis=0)[:, None]
-            dx = _slope(block, share * size, size, kappa)
-            found["dk"] = abs(block.scale) * (dx.T @ np.abs(block.q)) + few
+            dx = _slope(block, share * size, size, kappa) + floor
+            found["dk"] = scale * (dx.T @ np.abs(block.q)) + few * (1 + scale)
             found["dv"] = share.T @ do + few
             found["dbias"] = share * size + floor
     return found

@@ -146,6 +146,17 @@ def compare(output: Output, tile: Mapping[str, int] | None = None) -> Comparison
     )
 
 
+def fits_its_type(output: Output) -> bool:
+    """Whether every right value, give or take its bound, is a finite number of the output's type.
+
+    Where one is not, a right kernel may overflow, and nothing can be said of this output.
+    """
+    with np.errstate(all="ignore"):
+        value = np.where(np.isneginf(output.expected), 0.0, np.abs(output.expected))
+        largest = float(np.finfo(output.actual.dtype).max)
+        return bool((value + output.allowed <= largest).all())
+
+
 def structure(want: Sequence[Spec], tensors: Mapping[str, Array]) -> Failure | None:
     """Every wanted tensor is there with its dtype and number of elements, flat or in its shape."""
     for spec in want:

@@ -49,6 +49,21 @@ def test_a_case_that_cannot_tell_a_control_from_the_truth_is_vacuous():
     assert not report.ok
 
 
+@pytest.mark.parametrize("scale", ["1e6", "1e7"])
+def test_bounds_far_beyond_the_values_do_not_hide_that_a_control_changes_them(scale):
+    report = verdict_on(f"forward:T=16,H=2,D=8,scale={scale}")
+    assert report.status == "vacuous"
+    zeros = report.controls["zeros"]
+    assert zeros.changes
+    assert not zeros.caught
+
+
+def test_a_huge_kappa_proves_nothing():
+    report = verdict_on("forward:T=16,D=4,dist=zeros", kappa=1e8)
+    assert report.status == "vacuous"
+    assert report.controls["zeros"].changes
+
+
 def test_a_failure_is_a_failure_even_where_the_case_is_vacuous():
     tensors = uploads(SMALL, results(SMALL))
     tensors["o.guards"][0] = 0

@@ -219,6 +219,27 @@ def test_nothing_dispatched_is_an_error():
     assert "nothing was dispatched" in report.message
 
 
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("forward:T=16,H=2,D=8,scale=3e38,dist=uniform", "lse"),  # scores beyond float32
+        ("backward:T=8,H=2,D=4,scale=1e4,dtype=f16,dist=large", "dk"),  # beyond f16
+    ],
+)
+def test_a_right_kernel_that_overflows_is_no_failure_but_proves_nothing(case, name):
+    case = Case.parse(case)
+    got = results(case)
+    got[name] = np.full_like(got[name], np.inf)
+    report = verdict_on(case, uploads(case, got))
+    assert report.status == "vacuous"
+    assert name in report.message
+    assert "beyond the largest number of their type" in report.message
+    json.dumps(report.to_dict(), allow_nan=False)
+    touched = uploads(case, got)
+    touched["o.guards"][0] = 0
+    assert verdict_on(case, touched).status == "fail"
+
+
 def test_what_the_page_could_not_run_is_an_error_with_kind_and_place():
     error = {
         "kind": "compile",
