@@ -5,7 +5,8 @@ A task is a run or a training. Touched by the loop's thread only.
 
 from __future__ import annotations
 
-from collections import deque
+import itertools
+from collections import OrderedDict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,29 +55,47 @@ class Task(Protocol):
 
 
 class Dispatcher:
-    """Gives queued tasks, oldest first, to idle pages."""
+    """Gives queued tasks, oldest first, to idle pages.
+
+    A queue for each page that tasks name and one for the others, so that what is done for each
+    event grows with the pages and not with the thousands of tasks that may be waiting.
+    """
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
-        self._queue: deque[Task] = deque()
+        self._queues: dict[str | None, OrderedDict[str, tuple[int, Task]]] = {}
+        self._serial = itertools.count()
         pages.on_change = self._page_changed
 
     def add(self, task: Task) -> None:
-        self._queue.append(task)
+        queue = self._queues.setdefault(task.page, OrderedDict())
+        queue[task.id] = next(self._serial), task
         self.dispatch()
 
     def dispatch(self) -> None:
-        waiting: deque[Task] = deque()
-        while self._queue:
-            task = self._queue.popleft()
-            if task.finished:
-                continue
-            page = self._pages.get(task.page) if task.page else self._pages.next_idle()
-            if page is not None and page.idle:
-                self._send(task, page)
-            else:
-                waiting.append(task)
-        self._queue = waiting
+        while (found := self._next()) is not None:
+            self._send(*found)
+
+    def _next(self) -> tuple[Task, Page] | None:
+        """The oldest task that an idle page may do, and that page."""
+        pages: dict[str | None, Page] = {page.id: page for page in self._pages.all() if page.idle}
+        if (page := self._pages.next_idle()) is not None:
+            pages[None] = page
+        heads = [
+            (*next(iter(queue.values())), pages[name])
+            for name, queue in self._queues.items()
+            if name in pages
+        ]
+        if not heads:
+            return None
+        _, task, page = min(heads, key=lambda head: head[0])
+        return task, page
+
+    def _leave_queue(self, task: Task) -> None:
+        queue = self._queues.get(task.page, OrderedDict())
+        queue.pop(task.id, None)
+        if not queue:
+            self._queues.pop(task.page, None)
 
     def heard(self, task: Task) -> None:
         """The page that does ``task`` has given a sign of life."""
@@ -86,13 +105,15 @@ class Dispatcher:
             page.suspect = False
 
     def release(self, task: Task) -> Page | None:
-        """The page that was given ``task`` is free for the next one; ``dispatch`` when ready."""
+        """``task`` waits no longer and its page, if any, is free; ``dispatch`` when ready."""
+        self._leave_queue(task)
         page = self._pages.get(task.sent_to)
         if page is not None and page.task is task:
             page.task = None
         return page
 
     def _send(self, task: Task, page: Page) -> None:
+        self._leave_queue(task)
         task.give(page.id)
         page.task = task
         self._pages.send(page.id, *task.event())

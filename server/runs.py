@@ -12,6 +12,7 @@ they hop.
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
 from server import report
@@ -35,6 +36,9 @@ class RunStore:
         self._pages = pages
         self._tasks = pages.tasks
         self._runs: dict[str, Run] = {}
+        self._finished: deque[Run] = deque()  # oldest first
+        self._with_outputs: deque[Run] = deque()  # the newest of them
+        self._kept_bytes = 0
         self._loop = Loop()
         self._judging = Judging()
 
@@ -152,21 +156,26 @@ class RunStore:
         self._tasks.release(run)
         run.settle(result)
         self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
-        self._evict(keep=run)
+        self._keep(run)
         self._tasks.dispatch()
 
-    def _evict(self, keep: Run) -> None:
-        """Drops the oldest finished runs beyond the cap, and the tensors of more of them."""
-        finished = [run for run in self._runs.values() if run.finished and run is not keep]
-        for run in finished[: max(0, len(self._runs) - self._settings.max_runs)]:
-            del self._runs[run.id]
-        kept = sum(run.kept_bytes for run in self._runs.values())
-        for run in finished:
-            if kept <= self._settings.max_kept_bytes:
-                break
-            if run.id in self._runs:
-                kept -= run.kept_bytes
-                run.tensors = {}
+    def _keep(self, run: Run) -> None:
+        """Keeps the newest finished runs and the outputs of fewer of them, the last one's always.
+
+        It never goes through all runs: a server that stops may have thousands to end.
+        """
+        self._finished.append(run)
+        self._with_outputs.append(run)
+        self._kept_bytes += run.kept_bytes
+        if len(self._finished) > self._settings.max_runs:
+            del self._runs[self._finished.popleft().id]
+        while len(self._with_outputs) > 1 and (
+            self._kept_bytes > self._settings.max_kept_bytes
+            or self._with_outputs[0].id not in self._runs
+        ):
+            oldest = self._with_outputs.popleft()
+            self._kept_bytes -= oldest.kept_bytes
+            oldest.tensors = {}
 
 
 def summary(run: Run) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     token: SecretStr | None = None  # demanded on every route when set
     static_dir: Path = STATIC
 
-    max_runs: int = Field(default=1024, ge=1)  # kept; the oldest finished one goes first
+    max_runs: int = Field(default=1024, ge=1)  # finished ones that are kept; the oldest goes first
     max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused
     max_run_bytes: int = Field(default=2 << 30, ge=1)  # what one run may upload
     max_kept_bytes: int = Field(default=1 << 30, ge=0)  # tensors of finished runs

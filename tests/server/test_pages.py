@@ -39,6 +39,18 @@ def test_a_run_that_names_no_page_goes_to_the_oldest_idle_one(live: Live) -> Non
         live.client.post(f"/api/runs/{run}/cancel")
 
 
+def test_an_idle_page_gets_the_older_of_what_it_alone_and_what_any_page_may_do(live: Live) -> None:
+    page = live.page()
+    runs = [live.submit(CASE, page=name) for name in (None, page.id, None, page.id, page.id)]
+    live.client.post(f"/api/runs/{runs[3]}/cancel")
+    for run in (runs[0], runs[1], runs[2], runs[4]):
+        assert page.next_event("job")["run"] == run
+        live.client.post(f"/api/runs/{run}/cancel")
+    assert page.next_event("cancel")["run"] == runs[4]
+    assert page.next_event("verdict")["run"] == runs[4]
+    assert page.silent(), "nothing after it"
+
+
 def test_a_page_without_webgpu_gets_only_what_is_meant_for_it(live: Live) -> None:
     page = live.page()
     lost = {"ok": False, "step": "adapter", "message": "requestAdapter() gave null"}

@@ -125,7 +125,7 @@ def test_the_oldest_finished_runs_are_evicted_and_no_other(serve: Serve) -> None
         done.append(live.submit(CASE))
         page.work(page.next_event("job"))
     kept = {row["run"] for row in live.client.get("/api/runs").json()}
-    assert kept == {oldest_but_queued, *done[-2:]}
+    assert kept == {oldest_but_queued, *done[-3:]}
     assert live.client.get(f"/api/runs/{done[0]}").json()["type"] == "urn:fa2:problem:unknown-run"
 
 
@@ -137,6 +137,7 @@ def test_unfinished_runs_beyond_the_cap_are_all_kept(serve: Serve) -> None:
         job = page.next_event("job")
         assert job["run"] == run
         assert page.work(job)["status"] == "pass"
+        assert live.client.get(f"/api/runs/{run}").json()["status"] == "pass", "and can be read"
 
 
 def test_tensors_are_dropped_before_reports(serve: Serve) -> None:

@@ -106,6 +106,21 @@ def test_an_answer_that_waits_for_the_judge_is_given(monkeypatch: pytest.MonkeyP
         assert time.monotonic() - began < 3
 
 
+def test_thousands_of_waiting_runs_delay_neither_requests_nor_the_end() -> None:
+    with Live() as live:
+        pages = [live.page() for _ in range(8)]
+        began = time.monotonic()
+        for _ in range(12):
+            live.client.post("/api/runs", json={"suite": "full"}).raise_for_status()
+        assert time.monotonic() - began < 2, "3 000 runs and more"
+        for page in pages:
+            page.next_event("job")
+        began = time.monotonic()
+        live.server.should_exit = True
+        live.thread.join(5)
+        assert time.monotonic() - began < 2.5
+
+
 def test_two_servers_live_side_by_side() -> None:
     with Live() as one, Live() as other:
         page = other.page()
