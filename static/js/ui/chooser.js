@@ -32,7 +32,7 @@ export class Chooser {
 
   /**
    * @param {Record<string, string[]>} suites case ids by suite
-   * @param {{name: string, summary?: string}[]} kernels
+   * @param {{name: string, op: string}[]} kernels  the registry; parts of others are not offered
    */
   fill(suites, kernels) {
     const chosen = this.options;
@@ -45,7 +45,9 @@ export class Chooser {
     this.#kernel.replaceChildren(
       option("", "as the case says"),
       ...["auto", "baseline", "fa2"].map((name) => option(name, name)),
-      ...kernels.map(({ name }) => option(name, name)),
+      ...kernels
+        .filter(({ op }) => op === "forward" || op === "backward")
+        .map(({ name }) => option(name, name)),
     );
     byId("cases").replaceChildren(
       ...[...new Set(Object.values(suites).flat())].map((id) => option(id, "")),
