@@ -95,7 +95,8 @@ def _judge(
     controls = {}
     if not beyond:
         controls = negative_controls(problem, measured.truth, measured.allowed, measured.rows)
-    return _report(case, done, kappa, failure, comparisons, controls, sample, beyond, seeded=seeded)
+    doubts = _doubts(measured, controls, beyond)
+    return _report(case, done, kappa, failure, comparisons, controls, sample, doubts, seeded=seeded)
 
 
 def problem_of(case: Case, inputs: Mapping[str, Array]) -> Problem:
@@ -179,6 +180,31 @@ def _first_failure(
     return verdict.bounded(comparisons, geometry)
 
 
+def _doubts(
+    measured: Measured, controls: Mapping[str, Control], beyond: Sequence[str]
+) -> list[str]:
+    """Why outputs within their bounds would prove nothing; empty if they do prove something."""
+    found = []
+    if beyond:
+        names = ", ".join(beyond)
+        found.append(
+            f"right values of {names}, give or take their bounds, lie beyond the largest number of "
+            "their type"
+        )
+    widest = float(measured.allowed["lse"].max())  # κuW, the part by which a weight may be off
+    if widest > 1:
+        found.append(
+            f"in some row the bound is {widest:.2g} times what it bounds, so large are its scores "
+            "(or κ)"
+        )
+    missed = [f"{n} ({c.ratio:.2g})" for n, c in controls.items() if c.changes and not c.caught]
+    if missed:
+        found.append(
+            f"a known mistake changes the result by less than the bounds: {', '.join(missed)}"
+        )
+    return found
+
+
 def _report(
     case: Case,
     done: Done,
@@ -187,29 +213,20 @@ def _report(
     comparisons: Sequence[Comparison] = (),
     controls: Mapping[str, Control] | None = None,
     sample: Sample | None = None,
-    beyond: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     *,
     seeded: bool,
 ) -> Report:
-    controls = controls or {}
-    missed = [f"{n} ({c.ratio:.2g})" for n, c in controls.items() if c.changes and not c.caught]
     ratios = ", ".join(f"{c.output.name} {c.worst_ratio:.3g}" for c in comparisons)
     if failure is not None:
         status, lines = "fail", [failure.message]
         if ratios and failure.check != "bounded":
             lines.append(f"The numbers beside that: {ratios} of what is allowed.")
-    elif beyond:
+    elif doubts:
         status = "vacuous"
         lines = [
-            f"proof of nothing: right values of {', '.join(beyond)}, give or take their bounds, "
-            "lie beyond the largest number of their type. Use another scale, dist or κ"
-        ]
-    elif missed:
-        status = "vacuous"
-        lines = [
-            f"right ({ratios} of what is allowed), but proof of nothing: a known mistake changes "
-            f"the result by less than the bounds: {', '.join(missed)}. Use another seed, dist, "
-            "larger sizes or a smaller κ"
+            f"no failure ({ratios} of what is allowed), but proof of nothing: {'; '.join(doubts)}. "
+            "Use another seed, dist or scale, larger sizes or a smaller κ"
         ]
     else:
         status, lines = "pass", [f"{ratios} of what is allowed, κ = {kappa:g}"]
@@ -224,7 +241,7 @@ def _report(
         status=status,
         message="\n".join(lines),
         outputs={c.output.name: OutputReport.of(c) for c in comparisons},
-        controls=controls,
+        controls=controls or {},
         warnings=warnings,
     )
 

@@ -64,6 +64,17 @@ def test_a_huge_kappa_proves_nothing():
     assert report.controls["zeros"].changes
 
 
+def test_one_row_whose_bound_exceeds_its_weights_makes_a_case_vacuous():
+    """Elsewhere every control is caught: without the row the same case passes."""
+    inputs = make_inputs(SMALL)
+    assert verdict_on(SMALL, inputs=inputs).ok
+    inputs["q"][0, 7, 1] *= 2e6
+    report = verdict_on(SMALL, inputs=inputs)
+    assert all(c.caught for c in report.controls.values())
+    assert report.status == "vacuous"
+    assert "in some row the bound is" in report.message
+
+
 def test_a_failure_is_a_failure_even_where_the_case_is_vacuous():
     tensors = uploads(SMALL, results(SMALL))
     tensors["o.guards"][0] = 0
