@@ -90,19 +90,32 @@ export function checkNames(id) {
   ];
 }
 
+/** A report does not change, and a page may show thousands. @type {WeakMap<Report, Check[]>} */
+const known = new WeakMap();
+
 /**
  * @param {Entry} entry
  * @returns {Check[]}
  */
 export function checksOf(entry) {
   const { report, state } = entry;
-  const checks = checkNames(entry.case);
   if (!report) {
     const status = state === "done" ? "error" : state;
-    return checks.map((check) => ({ ...check, status, ratio: null }));
+    return checkNames(entry.case).map((check) => ({ ...check, status, ratio: null }));
   }
+  const checks = known.get(report) ?? judgedChecks(entry.case, report);
+  known.set(report, checks);
+  return checks;
+}
+
+/**
+ * @param {string} id
+ * @param {Report} report
+ * @returns {Check[]}
+ */
+function judgedChecks(id, report) {
   const located = Object.values(report.outputs).some(({ bad }) => bad > 0);
-  return checks.map(({ name, outputs }) => {
+  return checkNames(id).map(({ name, outputs }) => {
     const judged = outputs.flatMap((output) => report.outputs[output] ?? []);
     const ratios = judged.flatMap(({ worst_ratio }) => toNumber(worst_ratio) ?? []);
     // A failure that lies in no element (guard words, unwritten words) concerns the whole case.

@@ -167,8 +167,11 @@ export class Runner {
         }
       }
       progress({ phase: "readback", done: 0, total: 1 });
-      await watch.race("checking for GPU errors", failures());
-      const tensors = await buffers.read(watch);
+      const checked = watch.race("checking for GPU errors", failures());
+      const read = buffers.read(watch);
+      read.catch(() => {}); // what the scopes caught explains it better
+      await checked;
+      const tensors = await read;
       if (errors.length) throw new RunError("page", `uncaptured GPU error: ${errors.join("; ")}`);
       return tensors;
     } finally {

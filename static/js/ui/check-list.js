@@ -73,8 +73,12 @@ export class CheckList {
   mark(entry, name) {
     const row = this.#rows.get(entry)?.find(({ dataset }) => dataset.check === name);
     if (!row) return;
-    if (this.#chosen) buttonOf(this.#chosen).removeAttribute("aria-current");
+    if (this.#chosen) {
+      this.#chosen.classList.remove("current");
+      buttonOf(this.#chosen).removeAttribute("aria-current");
+    }
     this.#chosen = row;
+    row.classList.add("current");
     buttonOf(row).setAttribute("aria-current", "true");
     this.#tabStop(row);
   }

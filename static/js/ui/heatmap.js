@@ -190,7 +190,7 @@ export class HeatMap {
  * @param {Grid} grid
  */
 function remarks({ cellRows, cellColumns, sampled }) {
-  const said = [];
+  const said = ["Point, tap or use the arrow keys; Shift goes by tiles, Home to the worst."];
   if (cellRows * cellColumns > 1) {
     said.push(`A cell is the worst of ${cellRows} × ${cellColumns} elements.`);
   }
