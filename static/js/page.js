@@ -19,6 +19,7 @@ import { readOptions, writeOptions } from "./url-options.js";
 /** The page: connects, runs what it is sent or asked to run, shows what the judge says. */
 
 const DEFAULT_SUITE = "seed";
+const DRAW_MS = 100;
 
 const main = /** @type {HTMLElement} */ (document.querySelector("main"));
 const options = readOptions(location.search);
@@ -34,6 +35,12 @@ let missing = null;
 let lookedForDevice = false;
 let connected = false;
 let mayStartAtOnce = options.run;
+/** @type {Set<import("./checks.js").Entry>} what the list does not show yet */
+const changed = new Set();
+let activity = "";
+let drawn = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let drawing;
 
 const engine = engineName(navigator);
 const transport = new Transport(options.page || newPageId(), {
@@ -57,12 +64,14 @@ const session = new Session(transport, runner, {
     refresh();
   },
   onUpdate: (entry) => {
-    checks.update(entry);
-    if (detail.entry === entry) detail.refresh();
+    changed.add(entry);
     refresh();
     if (session.own && session.over && !detail.entry) showMostTelling();
   },
-  onActivity: (text) => verdict.activity(text),
+  onActivity: (text) => {
+    activity = text;
+    refresh();
+  },
   onResult: ({ done }) => {
     // Adapters come and go: a crashed GPU process, a laptop that switches cards.
     if (done.error?.kind === "no-adapter") notices.show("webgpu", "stop", done.error.message);
@@ -200,6 +209,7 @@ async function run() {
 
 /** @param {import("./checks.js").Entry[]} entries */
 function showList(entries) {
+  changed.clear();
   checks.show(entries);
   detail.clear();
   refresh();
@@ -225,18 +235,32 @@ function showMostTelling() {
   if (found) choose(found.entry, found.check.name);
 }
 
-/** Headline, buttons and the state that scripts read. */
+/**
+ * The state that scripts read, at once; what people read, at once when everything is over and
+ * otherwise ten times a second: drawing a long list must not slow down what it reports.
+ */
 function refresh() {
-  const summary = summarise(session.entries);
-  verdict.show(summary);
+  main.dataset.state = stateName();
   chooser.enable(ready(), session.busy);
-  main.dataset.state = stateName(summary.done > 0);
+  clearTimeout(drawing);
+  if (!session.busy) draw();
+  else drawing = setTimeout(draw, Math.max(0, drawn + DRAW_MS - performance.now()));
 }
 
-/** @param {boolean} somethingIsOver */
-function stateName(somethingIsOver) {
+function draw() {
+  drawn = performance.now();
+  for (const entry of changed) {
+    checks.update(entry);
+    if (detail.entry === entry) detail.refresh();
+  }
+  changed.clear();
+  verdict.show(summarise(session.entries));
+  verdict.activity(activity);
+}
+
+function stateName() {
   if (missing) return "no-webgpu";
   if (session.busy) return "running";
   if (!ready()) return "connecting";
-  return somethingIsOver ? "finished" : "idle";
+  return session.over ? "finished" : "idle";
 }
