@@ -62,6 +62,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings, app.state.pages = settings, pages
     app.state.store, app.state.trainings = store, trainings
+    app.state.heatmaps = routes_heatmap.slots()
     problems.install(app)
     app.include_router(site.router)
     app.include_router(routes_pages.router)

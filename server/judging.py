@@ -1,17 +1,14 @@
-"""The judge at work, off the loop.
-
-A thread of its own for each run, two at a time. Daemon threads on purpose: a pool's threads are
-joined when the interpreter exits, so Ctrl+C would wait for the longest float64 reference.
-"""
+"""The judge at work, off the loop: a thread of its own for each run, two at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable
+from functools import partial
 
 from server import report
+from server.daemon import in_daemon_thread
 from server.judge import judge
 from server.report import Done, Report
 from server.run import Run
@@ -62,17 +59,5 @@ class Judging:
 
     async def _judge(self, run: Run, done: Done, finished: Callable[[Run, Report], None]) -> None:
         async with self._slots:
-            loop = asyncio.get_running_loop()
-            result: asyncio.Future[Report] = loop.create_future()
-
-            def settle(report: Report) -> None:
-                if not result.done():
-                    result.set_result(report)
-
-            def work() -> None:
-                report = verdict(run, done)
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(settle, report)
-
-            threading.Thread(target=work, name=f"judge-{run.id}", daemon=True).start()
-            finished(run, await result)
+            result = await in_daemon_thread(partial(verdict, run, done), name=f"judge-{run.id}")
+        finished(run, result)

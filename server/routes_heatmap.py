@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from server.daemon import in_daemon_thread
 from server.heatmap import heads_of, heat_map, safetensors
 from server.outputs import AXES
 from server.problems import Problem
@@ -19,14 +19,20 @@ from server.strict_json import StrictRoute
 
 router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
 
-_AT_ONCE = threading.BoundedSemaphore(2)
+AT_ONCE = 2
 """Somebody who leafs through many heads must not take every core from the judge."""
+
+
+def slots() -> asyncio.Semaphore:
+    """What an app keeps as ``state.heatmaps``: who may compute."""
+    return asyncio.Semaphore(AT_ONCE)
 
 
 @router.get("/{run}/heatmap/{name}")
 async def heatmap(
     run: KnownRun,
     name: str,
+    request: Request,
     b: Annotated[int | None, Query(ge=0)] = None,
     h: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
@@ -50,7 +56,10 @@ async def heatmap(
     def work() -> bytes:
         return safetensors(heat_map(case, name, actual, b=batch, h=head, done=done, kappa=kappa))
 
-    data = await _in_daemon_thread(work)
+    async with request.app.state.heatmaps:
+        if await request.is_disconnected():  # it has leafed on while it waited
+            raise ClientDisconnect
+        data = await in_daemon_thread(work, name="heatmap")
     headers = {"Content-Disposition": f'attachment; filename="{run.id}-{name}.safetensors"'}
     return Response(data, media_type="application/octet-stream", headers=headers)
 
@@ -69,30 +78,3 @@ def _chosen(run: Run, name: str, b: int | None, h: int | None) -> tuple[int, int
             422, "invalid", f"b={batch}, h={head}: {name} of {run.case} has b < {B} and h < {H}"
         )
     return batch, head
-
-
-async def _in_daemon_thread(work: Callable[[], bytes]) -> bytes:
-    """A pool's threads are joined at exit, and Ctrl+C would wait for them; a daemon's is not."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[bytes] = loop.create_future()
-
-    def settle(data: bytes | None, error: Exception | None) -> None:
-        if result.done():
-            return
-        if error is not None:
-            result.set_exception(error)
-        else:
-            result.set_result(data or b"")
-
-    def run() -> None:
-        data, error = None, None
-        try:
-            with _AT_ONCE:
-                data = work()
-        except Exception as raised:
-            error = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, data, error)
-
-    threading.Thread(target=run, name="heatmap", daemon=True).start()
-    return await result

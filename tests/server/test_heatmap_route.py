@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 from conftest import Live, Serve
 
+from server import routes_heatmap
 from server.cases import Case
 from server.inputs import make_inputs
 
@@ -114,3 +120,52 @@ def test_evicted_tensors_are_said_to_be_evicted(serve: Serve) -> None:
     response = live.client.get(f"/api/runs/{run}/heatmap/o")
     assert response.status_code == 404
     assert "evicted" in response.json()["detail"]
+
+
+def test_many_maps_asked_for_at_once_are_made_two_at_a_time(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = done(live)
+    begun: list[int] = []
+    ended: list[int] = []
+    at_work: list[int] = []
+
+    def slowly(*args: Any, **options: Any) -> Any:
+        begun.append(1)
+        at_work.append(len(begun) - len(ended))
+        time.sleep(0.05)
+        ended.append(1)
+        return made(*args, **options)
+
+    made = routes_heatmap.heat_map
+    monkeypatch.setattr(routes_heatmap, "heat_map", slowly)
+    url = f"{live.url}/api/runs/{run}/heatmap/o"
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda _: httpx.get(url, verify=False).status_code, range(12)))
+    assert answers == [200] * 12
+    assert max(at_work) == 2
+
+
+def test_a_map_is_not_made_for_somebody_who_has_gone(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = done(live)
+    go_on = threading.Event()
+    made = []
+
+    def waits(*_: Any, **__: Any) -> Any:
+        made.append(1)
+        go_on.wait(5)
+        raise ValueError("no map today")
+
+    monkeypatch.setattr(routes_heatmap, "heat_map", waits)
+    for _ in range(8):  # two are being made, six wait
+        with socket.create_connection(("127.0.0.1", live.port)) as connection:
+            ask = f"GET /api/runs/{run}/heatmap/o HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            connection.sendall(ask.encode())
+            time.sleep(0.02)
+    time.sleep(0.1)
+    go_on.set()
+    time.sleep(0.1)
+    assert live.client.get("/api/pages").status_code == 200
+    assert len(made) == 2
