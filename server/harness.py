@@ -76,7 +76,7 @@ class Harness:
         self._losses = 0
         self._stale = False  # the browser must be opened anew before the next run
         self.last_report: Report | None = None
-        self.current: Run | None = None  # under way, for progress displays
+        self.current: Run | None = None  # under way; its `progress` says how far
 
     # --- life ------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from server.launch_flags import HARDWARE_HINT
 from server.security import PAGE
 from server.service import Service
 
-CONNECT_S = 60.0
+CONNECT_S = 30.0
 POLL_S = 0.1
 
 

@@ -56,24 +56,6 @@ def test_a_browser_that_does_not_exist_or_is_none_ends_with_3() -> None:
     assert "ended before its page was up" in done.stderr
 
 
-def test_wrong_usage_ends_with_2_before_a_browser_starts() -> None:
-    for words in (
-        ["run", "forward:T=16"],
-        ["run", "backward:X*"],
-        ["run", "--suite", "nope"],
-        ["run", "--seed", "-1"],
-        ["run", "--kernel", "nope"],
-        ["run", "--kappa", "nan"],
-        ["run", "--timeout", "inf"],
-        ["run", "--adapter", "fast"],
-        ["list", "--suite", "nope"],
-        ["nonsense"],
-    ):
-        done = fa2(*words)
-        assert (done.returncode, done.stdout) == (2, ""), words
-        assert done.stderr.strip(), words
-
-
 def test_a_named_case_that_is_refused_ends_with_2_and_the_reason() -> None:
     done = fa2("run", f"{SMALL},window=4:0", SMALL)
     assert done.returncode == 2
@@ -93,7 +75,7 @@ def test_a_failure_ends_with_1_and_is_run_again_until_it_passes(tmp_path: Path) 
     again = fa2("run", "--rerun-failed", **cache)
     assert again.returncode == 0
     assert "ALL PASS: 3 checks in 2 cases" in again.stdout
-    assert "12 checks in 6 cases" in fa2("run", "--rerun-failed", **cache).stdout
+    assert "1 check in 1 case" in fa2("run", "--rerun-failed", SMALL, **cache).stdout
 
 
 def test_a_timeout_ends_with_4() -> None:
@@ -142,19 +124,6 @@ def test_doctor_says_which_step_is_missing() -> None:
     done = fa2("doctor", "--browser", "/no/such/browser", "--install")
     assert done.returncode == 3
     assert re.match(r"missing +browser .*does not exist", done.stdout.splitlines()[-1])
-
-
-def test_list_prints_what_run_takes() -> None:
-    done = fa2("list", "--suite", "seed")
-    assert done.stdout.splitlines()[0] == "forward:T=16,H=4,D=8,attn=1"
-    everything = fa2("list").stdout.splitlines()
-    assert [line.split(":")[0] for line in everything if line.startswith("#")] == [
-        "# seed",
-        "# smoke",
-        "# edges",
-        "# full",
-    ]
-    assert fa2("--version").stdout == "fa2 0.1.0\n"
 
 
 @pytest.mark.parametrize("launch", ["playwright", "process"])

@@ -124,11 +124,14 @@ def test_a_kernel_that_loops_for_ever_ends_in_a_timeout_and_the_next_case_passes
 def test_a_crash_of_the_gpu_process_ends_in_an_error_and_the_next_case_passes(
     own: Harness,
 ) -> None:
-    for _ in range(3):  # a browser that has lost its GPU often offers no adapter any more
+    first = own.launched
+    for crash in range(3):  # a browser that has lost its GPU often offers no adapter any more
         with while_it_runs(own, lambda: crash_gpu(own)):
             report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=LONG_S)
         assert (report.status, report.error.kind) == ("error", "device-lost"), report.message
         passes(own)
+        if crash == 0:
+            assert own.launched is first, "the page should have recovered by itself"
 
 
 def test_a_killed_browser_ends_in_an_error_and_the_next_case_passes(own: Harness) -> None:
