@@ -117,6 +117,8 @@ test("matrices that the device cannot hold are refused with both numbers", () =>
   planOf(T, "fa2");
   const large = { ...DEFAULT_LIMITS, maxStorageBufferBindingSize: 2 ** 30, maxBufferSize: 2 ** 30 };
   planOf(T, "baseline", large);
+  const huge = { B: 1, H: 1, Hkv: 1, Tq: 5e7, Tk: 5e7, D: 1 }; // beyond exact integers
+  refused(huge, /attn needs a buffer of 10000000000000000 bytes, .* 1073741824/, "baseline", large);
   const asked = requiredLimits({ ...SPEC, ...T }, large, { kernel: "baseline" });
   assert.deepEqual(asked, { maxStorageBufferBindingSize: 2 ** 28 });
   assert.deepEqual(requiredLimits({ ...SPEC, ...T }, large), {});

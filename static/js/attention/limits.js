@@ -1,6 +1,6 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
-import { bufferBytes, scratchBytes } from "./plan.js";
+import { bufferBytes, scratchBytes } from "./buffer-sizes.js";
 import { chooseKernel } from "./registry.js";
 import { completeSpec } from "./spec.js";
 

@@ -4,6 +4,7 @@
  * Pure; nothing is compiled or allocated, and what a device cannot hold is refused here, with the
  * number needed and the number offered. (compose.js goes from the decision to the text.)
  */
+import { bufferBytes, checkBuffers, scratchBytes, sizesOf } from "./buffer-sizes.js";
 import { Unsupported } from "./errors.js";
 import { PARAMS_STRIDE } from "./params.js";
 import { chooseKernel, kernelNamed } from "./registry.js";
@@ -34,7 +35,6 @@ export function buildPlan(request, limits, { kernel: wanted = "auto" } = {}) {
   const spec = completeSpec(request);
   const choice = chooseKernel(spec, wanted);
   const rows = rowsOf(choice, spec);
-  const scratch = scratchBytes(choice, spec);
   const bound = new Set(rows.flatMap((row) => Object.keys(row.bindings)));
   const buffers = Object.fromEntries(
     Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name) || name === "qkv"),
@@ -42,6 +42,7 @@ export function buildPlan(request, limits, { kernel: wanted = "auto" } = {}) {
   checkBuffers(buffers, limits, (name) =>
     name === "attn" ? "leave attn out" : "request a larger limit or split the batch",
   );
+  const scratch = scratchBytes(choice, spec);
   checkBuffers(scratch, limits, () => "use kernel=fa2, which keeps no such matrix");
   const passes = rows.map((row) => buildPass(row, spec, limits));
   const ownBytes = total(scratch) + passes.length * PARAMS_STRIDE;
@@ -80,19 +81,6 @@ function rowsOf(choice, spec) {
   }
   return [...rows, kernelNamed(choice.attnPass)];
 }
-
-/**
- * Bytes of each tensor that the passes hand on to one another and that the library allocates.
- * @param {Choice} choice @param {FullSpec} spec
- * @returns {Record<string, number>}
- */
-export function scratchBytes({ scratch = {} }, spec) {
-  const own = Object.entries(scratch).filter(([name]) => !(name === "attn" && spec.attn));
-  return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, sizesOf(spec))]));
-}
-
-/** The sizes that the registry's formulas may name. @param {FullSpec} spec */
-const sizesOf = ({ B, H, Hkv, Tq, Tk, D }) => ({ B, H, Hkv, Tq, Tk, HEAD_DIM: D });
 
 /**
  * Query rows and keys of a tile, each from the pass whose workgroups own such tiles; null for
@@ -180,59 +168,6 @@ function chooseTile(row, spec, limits) {
       `${most}; use kernel=baseline or a smaller head size`;
   }
   throw new Unsupported(why || `D=${spec.D}: kernel ${row.name} has no tile for this head size`);
-}
-
-/**
- * Bytes that each binding needs, from its first byte to its last element.
- * @param {FullSpec} spec
- * @returns {Record<string, number>}
- */
-export function bufferBytes(spec) {
-  const { B, H, Hkv, Tq, Tk, D, strides } = spec;
-  /** @param {import("./spec.js").Strided} tensor @param {number} T @param {number} heads */
-  const span = (tensor, T, heads) => {
-    const { offset, batch, row, head } = strides[tensor];
-    return 4 * (offset + (B - 1) * batch + (T - 1) * row + (heads - 1) * head + D);
-  };
-  const q = span("q", Tq, H);
-  const k = span("k", Tk, Hkv);
-  const v = span("v", Tk, Hkv);
-  const lse = 4 * B * H * Tq;
-  /** @type {Record<string, number>} */
-  const bytes = spec.packed ? { qkv: Math.max(q, k, v) } : { q, k, v };
-  bytes.o = span("o", Tq, H);
-  bytes.lse = lse;
-  if (spec.attn) bytes.attn = lse * Tk;
-  if (spec.op === "backward") {
-    bytes.do = span("do", Tq, H);
-    bytes.dq = span("dq", Tq, H);
-    bytes.dk = span("dk", Tk, Hkv);
-    bytes.dv = span("dv", Tk, Hkv);
-  }
-  return bytes;
-}
-
-/**
- * @param {Record<string, number>} buffers
- * @param {Limits} limits
- * @param {(name: string) => string} wayOut
- */
-function checkBuffers(buffers, limits, wayOut) {
-  for (const [name, bytes] of Object.entries(buffers)) {
-    // Indices are u32 elements in the shaders, hence the last bound.
-    for (const [limit, most] of /** @type {const} */ ([
-      ["maxStorageBufferBindingSize", limits.maxStorageBufferBindingSize],
-      ["maxBufferSize", limits.maxBufferSize],
-      ["32-bit element indices", 2 ** 34],
-    ])) {
-      if (bytes > most) {
-        throw new Unsupported(
-          `${name} needs a buffer of ${bytes} bytes, this device offers ${most} (${limit}); ` +
-            wayOut(name),
-        );
-      }
-    }
-  }
 }
 
 /** Query-key pairs that are visible. @param {FullSpec} spec */

@@ -78,6 +78,6 @@ export function evaluateSize(text, names) {
 
   const value = sum();
   if (next < tokens.length) fail(`"${tokens[next]}" is left over`);
-  if (!Number.isSafeInteger(value) || value < 0) fail(`${value} is not a size`);
+  if (!Number.isInteger(value) || value < 0) fail(`${value} is not a size`);
   return value;
 }

@@ -1,0 +1,78 @@
+// @ts-check
+/** How many bytes each tensor takes, and whether a device holds that. */
+import { Unsupported } from "./errors.js";
+import { evaluateSize } from "./size-expression.js";
+
+/**
+ * @typedef {import("./spec.js").FullSpec} FullSpec
+ * @typedef {import("./types.js").Limits} Limits
+ * @typedef {import("./registry.js").Choice} Choice
+ */
+
+/** The sizes that the registry's formulas may name. @param {FullSpec} spec */
+export const sizesOf = ({ B, H, Hkv, Tq, Tk, D }) => ({ B, H, Hkv, Tq, Tk, HEAD_DIM: D });
+
+/**
+ * Bytes that each binding needs, from its first byte to its last element.
+ * @param {FullSpec} spec
+ * @returns {Record<string, number>}
+ */
+export function bufferBytes(spec) {
+  const { B, H, Hkv, Tq, Tk, D, strides } = spec;
+  /** @param {import("./spec.js").Strided} tensor @param {number} T @param {number} heads */
+  const span = (tensor, T, heads) => {
+    const { offset, batch, row, head } = strides[tensor];
+    return 4 * (offset + (B - 1) * batch + (T - 1) * row + (heads - 1) * head + D);
+  };
+  const q = span("q", Tq, H);
+  const k = span("k", Tk, Hkv);
+  const v = span("v", Tk, Hkv);
+  const lse = 4 * B * H * Tq;
+  /** @type {Record<string, number>} */
+  const bytes = spec.packed ? { qkv: Math.max(q, k, v) } : { q, k, v };
+  bytes.o = span("o", Tq, H);
+  bytes.lse = lse;
+  if (spec.attn) bytes.attn = lse * Tk;
+  if (spec.op === "backward") {
+    bytes.do = span("do", Tq, H);
+    bytes.dq = span("dq", Tq, H);
+    bytes.dk = span("dk", Tk, Hkv);
+    bytes.dv = span("dv", Tk, Hkv);
+  }
+  return bytes;
+}
+
+/**
+ * Bytes of each tensor that the passes hand on to one another and that the library allocates.
+ * @param {Choice} choice @param {FullSpec} spec
+ * @returns {Record<string, number>}
+ */
+export function scratchBytes({ scratch = {} }, spec) {
+  const own = Object.entries(scratch).filter(([name]) => !(name === "attn" && spec.attn));
+  return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, sizesOf(spec))]));
+}
+
+/**
+ * Refuses buffers that the device or a 32-bit index cannot hold.
+ * @param {Record<string, number>} buffers bytes by name
+ * @param {Limits} limits
+ * @param {(name: string) => string} wayOut what to do instead
+ * @throws {Unsupported}
+ */
+export function checkBuffers(buffers, limits, wayOut) {
+  for (const [name, bytes] of Object.entries(buffers)) {
+    // Indices are u32 elements in the shaders, hence the last bound.
+    for (const [limit, most] of /** @type {const} */ ([
+      ["maxStorageBufferBindingSize", limits.maxStorageBufferBindingSize],
+      ["maxBufferSize", limits.maxBufferSize],
+      ["32-bit element indices", 2 ** 34],
+    ])) {
+      if (bytes > most) {
+        throw new Unsupported(
+          `${name} needs a buffer of ${bytes} bytes, this device offers ${most} (${limit}); ` +
+            wayOut(name),
+        );
+      }
+    }
+  }
+}
