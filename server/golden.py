@@ -79,12 +79,6 @@ def check(case: GoldenCase, outputs: Mapping[str, Array]) -> dict[str, Check]:
     }
 
 
-def compare(case: GoldenCase, outputs: Mapping[str, Array]) -> list[str]:
-    """What is wrong with ``outputs``, a sentence each; an empty list passes."""
-    checks = check(case, outputs)
-    return [f"{name}: {one.problem}" for name, one in checks.items() if one.problem]
-
-
 def _check(case: GoldenCase, name: str, given: Array) -> Check:
     expected = case.expected[name]
     if name == "attn" and case.attn_rows is not None and given.ndim == 4:

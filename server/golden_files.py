@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,13 +80,6 @@ def read_set(folder: Path | str) -> Iterator[GoldenCase | Unusable]:
             raise CaseError(
                 f"{folder / entry['file']} and its entry in {INDEX} make no case: {lacks}"
             ) from error
-
-
-def iter_cases(folder: Path | str, can: Container[str] | None = None) -> Iterator[GoldenCase]:
-    """The usable cases of a set, those only whose ``needs`` are all in ``can`` (None: all)."""
-    for case in read_set(folder):
-        if isinstance(case, GoldenCase) and (can is None or all(n in can for n in case.needs)):
-            yield case
 
 
 def _entries(index: Path) -> list[Entry]:

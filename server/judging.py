@@ -19,15 +19,9 @@ AT_ONCE = 2
 
 def verdict(run: Run, done: Done) -> Report:
     """The report on a run whose page says that it is done. Does not raise."""
-    case = run.case
     try:
-        if done.status == "skip":
-            return report.skipped(case, done, run.kappa)
-        if done.error is not None:
-            kind, message = done.error.kind, done.error.message
-            return report.failed_to_run(case, kind, message, done, run.kappa)
         return judge(
-            case,
+            run.case,
             tensors=run.uploads,
             done=done,
             poison=run.poison,
@@ -35,9 +29,9 @@ def verdict(run: Run, done: Done) -> Report:
             inputs=run.inputs,
         )
     except Exception as error:
-        log.exception("the judge failed on %s", case)
+        log.exception("the judge failed on %s", run.case)
         message = f"the judge failed: {error!r}"
-        return report.failed_to_run(case, "error", message, done, run.kappa)
+        return report.failed_to_run(run.case, "error", message, done, run.kappa)
 
 
 class Judging:

@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from server.cases import Case
@@ -28,7 +29,11 @@ from server.cases import Case
 GUARD_WORDS = 64
 """Words in front of and behind each output: 256 bytes, the largest offset alignment of WebGPU."""
 
-ITEM_BYTES = {"f32": 4, "f16": 2, "u32": 4}
+DTYPES: dict[str, np.dtype[Any]] = {
+    "f32": np.dtype("<f4"),
+    "f16": np.dtype("<f2"),
+    "u32": np.dtype("<u4"),
+}
 
 AXES = {
     "o": ("b", "i", "h", "d"),
@@ -51,8 +56,12 @@ class OutputSpec:
     shape: tuple[int, ...]
 
     @property
+    def numpy(self) -> np.dtype[Any]:
+        return DTYPES[self.dtype]
+
+    @property
     def bytes(self) -> int:
-        return math.prod(self.shape) * ITEM_BYTES[self.dtype]
+        return math.prod(self.shape) * self.numpy.itemsize
 
 
 def outputs_of(case: Case) -> list[OutputSpec]:

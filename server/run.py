@@ -15,18 +15,13 @@ import numpy as np
 from server.cases import Case
 from server.dispatch import QUEUED, SENT
 from server.errors import ShapeError
-from server.outputs import OutputSpec
+from server.outputs import DTYPES, OutputSpec
 from server.report import Done, Report
 
 Arrays = dict[str, np.ndarray]
 
 SLOWEST_UPLOAD = 10e6  # bytes a second that a page is expected to reach: a phone on wireless
 
-_DTYPES: dict[str, np.dtype[Any]] = {
-    "f32": np.dtype("<f4"),
-    "f16": np.dtype("<f2"),
-    "u32": np.dtype("<u4"),
-}
 _serial = itertools.count(secrets.randbits(15))
 
 
@@ -118,7 +113,7 @@ class Run:
 
     def take(self, name: str, data: bytearray) -> None:
         """Keeps an uploaded tensor as a flat array of its type."""
-        self.uploads[name] = np.frombuffer(data, _DTYPES[self.want[name].dtype])
+        self.uploads[name] = np.frombuffer(data, self.want[name].numpy)
 
     def settle(self, report: Report) -> None:
         """The report is there: keep the outputs in their shapes, let go of the rest."""
@@ -154,5 +149,5 @@ def own_inputs(case: Case, inputs: Arrays) -> Arrays:
     for name, shape in shapes.items():
         if inputs[name].shape != shape:
             raise ShapeError(f"{name} has the shape {inputs[name].shape}, {case} needs {shape}")
-        arrays[name] = np.array(inputs[name], dtype=_DTYPES[case.dtype], order="C")
+        arrays[name] = np.array(inputs[name], dtype=DTYPES[case.dtype], order="C")
     return arrays

@@ -13,6 +13,7 @@ Text = Annotated[str, Field(max_length=20_000)]
 Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # "" when there was nothing to hash
 Number = int | float
 Nanoseconds = Annotated[Number, Field(ge=0, lt=2**63)]
+Size = Annotated[int, Field(ge=0, lt=2**31)]
 PageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Seed = Annotated[str, Field(pattern=r"^(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})$")]
 Kind = Literal["compile", "device-lost", "timeout", "unsupported", "no-adapter", "page"]
@@ -82,7 +83,7 @@ class DoneIn(FromPage):
 
     status: Literal["ok", "skip", "error"]
     kernel: Short | None = None
-    tile: dict[Short, int] | None = Field(default=None, max_length=16)
+    tile: dict[Short, Size] | None = Field(default=None, max_length=16)
     input_sha256: Sha256 | None = None
     shader_sha256: Sha256 | None = None
     dispatches: Annotated[int, Field(ge=0)] = 0

@@ -28,7 +28,6 @@ F64 = npt.NDArray[np.float64]
 
 LSE_EMPTY = -1e30
 """A row that sees no key may store any L up to this, since WGSL need not know infinities."""
-DTYPES = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "u32": np.dtype(np.uint32)}
 SIDES = ("in front of", "behind")
 
 
@@ -38,7 +37,7 @@ class Spec(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def dtype(self) -> str: ...
+    def numpy(self) -> np.dtype[Any]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
 
@@ -166,7 +165,7 @@ def structure(want: Sequence[Spec], tensors: Mapping[str, Array]) -> Failure | N
             message = f"{spec.name} was not uploaded; the case wants {_shape(spec)}"
             return Failure("structure", output, message)
         flat = (math.prod(spec.shape),)
-        if array.dtype != DTYPES[spec.dtype] or array.shape not in (spec.shape, flat):
+        if array.dtype != spec.numpy or array.shape not in (spec.shape, flat):
             message = f"{spec.name} is {array.dtype}{list(array.shape)}, expected {_shape(spec)}"
             return Failure("structure", output, message)
     return None
@@ -303,4 +302,4 @@ def _of(marked: Bools) -> str:
 
 
 def _shape(spec: Spec) -> str:
-    return f"{DTYPES[spec.dtype]}{list(spec.shape)}"
+    return f"{spec.numpy}{list(spec.shape)}"

@@ -19,10 +19,10 @@ import numpy as np
 
 from server.cases import Case
 from server.inputs import digest, make_inputs
+from server.outputs import DTYPES
 from server.pages import Pages
 from server.reference import attention
 
-DTYPES = {"f32": "<f4", "f16": "<f2", "u32": "<u4"}
 ADAPTER = {
     "vendor": "numpy",
     "architecture": "float64",
