@@ -24,7 +24,7 @@ import { Watch } from "./watch.js";
 const FORGOTTEN = "the server no longer knows this run: it was restarted, or has forgotten it";
 /** Time for the tensors of one run to reach the server. */
 const UPLOAD_MS = 120_000;
-/** Progress is told at most this often: a small case sends none. */
+/** Progress is told at most this often: a small case tells none. */
 const PROGRESS_MS = 250;
 
 /**
@@ -40,7 +40,9 @@ export class Session {
   #requested = Promise.resolve();
   /** @type {Set<string>} runs that were stopped here and may still be heard of */
   #calledOff = new Set();
-  #progressAt = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} progress that waits to be told */
+  #telling;
+  #toldAt = 0;
   #queue;
 
   /**
@@ -54,7 +56,10 @@ export class Session {
     this.#queue = new JobQueue({
       run: async (job, signal, progress) => (await runner).runJob(job, { signal, progress }),
       deliver: (job, result, signal) => this.#deliver(job, result, signal),
-      onStart: (job) => this.#update(job.run, { state: "running" }),
+      onStart: (job) => {
+        this.#toldAt = performance.now();
+        this.#update(job.run, { state: "running" });
+      },
       onProgress: (job, progress) => this.#progress(job, progress),
       onProblem: (job, problem) => this.#settle(job.run, problem),
       onIdle: () => {
@@ -165,6 +170,7 @@ export class Session {
    * @param {AbortSignal} signal
    */
   async #deliver({ run }, result, signal) {
+    clearTimeout(this.#telling);
     this.view.onResult(result);
     const watch = new Watch(UPLOAD_MS, signal);
     try {
@@ -188,6 +194,7 @@ export class Session {
    * @param {RunError} problem
    */
   async #settle(run, problem) {
+    clearTimeout(this.#telling);
     if (problem.kind !== "stopped") await this.#lookUp(run, problem.message);
   }
 
@@ -223,16 +230,21 @@ export class Session {
   }
 
   /**
+   * Tells the latest every so often: a kernel that never ends is heard of in the phase that it
+   * never ends in.
+   *
    * @param {Job} job
    * @param {Progress} progress
    */
   #progress(job, progress) {
     const { phase, done, total } = progress;
     this.view.onActivity(`${job.case} · ${phase}${total > 1 ? ` ${done} of ${total}` : ""}`);
-    const now = performance.now();
-    if (now - this.#progressAt < PROGRESS_MS) return;
-    this.#progressAt = now;
-    this.transport.postProgress(job.run, progress);
+    clearTimeout(this.#telling);
+    const tell = () => {
+      this.#toldAt = performance.now();
+      this.transport.postProgress(job.run, progress);
+    };
+    this.#telling = setTimeout(tell, this.#toldAt + PROGRESS_MS - performance.now());
   }
 
   /** @param {Entry[]} entries */

@@ -57,7 +57,10 @@ class Server {
     return { case: run.case, status: "pass", message: "", outputs: {} };
   }
 
-  postProgress() {}
+  /** @param {string} _ @param {{phase: string}} progress */
+  postProgress(_, { phase }) {
+    this.log.push(`progress ${phase}`);
+  }
 
   /** @param {string} id */
   async cancel(id) {
@@ -94,15 +97,15 @@ function job(run, id) {
   return /** @type {Job} */ (/** @type {unknown} */ ({ run, case: id, deadline_ms: 1000 }));
 }
 
-/** @param {(job: Job, signal: AbortSignal) => Promise<void>} [work] */
+/** @param {(job: Job, signal: AbortSignal, progress: (p: any) => void) => Promise<void>} [work] */
 function bench(work = async () => {}) {
   const server = new Server();
   const started = /** @type {string[]} */ ([]);
   const runner = {
-    /** @param {Job} job @param {{signal: AbortSignal}} hooks */
-    async runJob(job, { signal }) {
+    /** @param {Job} job @param {{signal: AbortSignal, progress: (p: any) => void}} hooks */
+    async runJob(job, { signal, progress }) {
       started.push(job.case);
-      await work(job, signal);
+      await work(job, signal, progress);
       return { done: { status: "ok", error: null }, tensors: new Map([["o", new Uint8Array(4)]]) };
     },
   };
@@ -253,4 +256,19 @@ test("the first verdict stays", async () => {
   const [{ run }] = session.entries;
   session.verdict(run, /** @type {any} */ ({ case: "", status: "fail", message: "", outputs: {} }));
   assert.equal(session.entries[0].report?.status, "pass");
+});
+
+test("progress is told now and then, the latest of it, and not once the run is over", async () => {
+  const tell = (/** @type {(p: any) => void} */ progress, /** @type {string[]} */ phases) => {
+    for (const phase of phases) progress({ phase, done: 0, total: 1 });
+  };
+  const slow = bench(async (_, __, progress) => {
+    tell(progress, ["inputs", "compile", "run"]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    tell(progress, ["readback"]);
+  });
+  await slow.session.start({ case: "forward:T=4,D=8" });
+  await over(slow.session);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual(slow.server.log, ["progress run", "done forward:T=4,D=8"]);
 });
