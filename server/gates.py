@@ -45,7 +45,7 @@ def drift(page: Sequence[float], twin: Sequence[float]) -> Gate:
 
     >>> losses = [5.5 - n / 50 for n in range(50)]
     >>> print(drift([*losses[:49], 1.001 * losses[49]], losses))
-    drift gate: PASS, worst 0.1000 % of 5 % allowed, at step 50 (page 4.524520, NumPy 4.520000)
+    drift gate: PASS, worst 0.1 % of 5 % allowed, at step 50 (page 4.524520, NumPy 4.520000)
     """
     failed = _incomplete("drift", [("page", page), ("NumPy", twin)], DRIFT_STEPS)
     if failed:
@@ -54,7 +54,7 @@ def drift(page: Sequence[float], twin: Sequence[float]) -> Gate:
     n = max(range(DRIFT_AFTER, DRIFT_STEPS), key=lambda step: apart[step])
     passed = apart[n] < DRIFT_ALLOWED
     message = (
-        f"worst {100 * apart[n]:.4f} % of {100 * DRIFT_ALLOWED:g} % allowed, at step {n + 1} "
+        f"worst {100 * apart[n]:.3g} % of {100 * DRIFT_ALLOWED:g} % allowed, at step {n + 1} "
         f"(page {page[n]:.6f}, NumPy {twin[n]:.6f})"
     )
     return Gate("drift", passed, message, apart[n], n + 1)

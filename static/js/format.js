@@ -64,6 +64,17 @@ export function formatDuration(nanoseconds) {
 }
 
 /**
+ * Floating-point operations.
+ *
+ * @param {number} count
+ */
+export function formatFlops(count) {
+  const [size, unit] =
+    count < 1e9 ? [1e6, "MFLOP"] : count < 1e12 ? [1e9, "GFLOP"] : [1e12, "TFLOP"];
+  return `${Number((count / Number(size)).toPrecision(3))} ${unit}`;
+}
+
+/**
  * A limit of a device: in MiB or GiB where it is a whole number of them.
  *
  * @param {number} bytes

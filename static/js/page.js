@@ -6,6 +6,8 @@ import { toNumber } from "./format.js";
 import { asRunError } from "./run-error.js";
 import { Runner } from "./runner.js";
 import { Session } from "./session.js";
+import { TrainRunner } from "./train-runner.js";
+import { TrainSession } from "./train-session.js";
 import { newPageId, Transport } from "./transport.js";
 import { CheckList } from "./ui/check-list.js";
 import { Chooser } from "./ui/chooser.js";
@@ -13,6 +15,7 @@ import { Detail } from "./ui/detail.js";
 import { byId } from "./ui/dom.js";
 import { showEnvironment } from "./ui/environment.js";
 import { Notices } from "./ui/notices.js";
+import { TrainingView } from "./ui/training.js";
 import { Verdict } from "./ui/verdict.js";
 import { readOptions, writeOptions } from "./url-options.js";
 
@@ -79,6 +82,12 @@ const session = new Session(transport, runner, {
   },
   onIdle: describeEnvironment,
 });
+const training = new TrainSession(
+  transport,
+  engine.then((name) => new TrainRunner(devices, name)),
+  { onChange: showTraining, onDone: describeEnvironment },
+);
+const trainingView = new TrainingView({ onStart: train, onStop: () => training.stop() });
 const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
 const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
 
@@ -150,7 +159,7 @@ async function showConnection(state, why) {
   if (!connected) return;
   try {
     if (lookedForDevice) await introduce();
-    await Promise.all([loadLists(), session.resync()]);
+    await Promise.all([loadLists(), session.resync(), training.resync()]);
     notices.clear("server");
   } catch (error) {
     notices.show("server", "warn", asRunError(error).message);
@@ -207,6 +216,20 @@ async function run() {
   }
 }
 
+/** @param {import("./train-session.js").TrainRequest} what */
+async function train(what) {
+  try {
+    await training.start(what);
+  } catch (error) {
+    trainingView.refused(asRunError(error).message);
+  }
+}
+
+function showTraining() {
+  if (training.shown) trainingView.show(training.shown);
+  showState();
+}
+
 /** @param {import("./checks.js").Entry[]} entries */
 function showList(entries) {
   changed.clear();
@@ -240,11 +263,16 @@ function showMostTelling() {
  * otherwise ten times a second: drawing a long list must not slow down what it reports.
  */
 function refresh() {
-  main.dataset.state = stateName();
-  chooser.enable(ready(), session.busy);
+  showState();
   clearTimeout(drawing);
   if (!session.busy) draw();
   else drawing = setTimeout(draw, Math.max(0, drawn + DRAW_MS - performance.now()));
+}
+
+function showState() {
+  main.dataset.state = stateName();
+  chooser.enable(ready(), session.busy);
+  trainingView.enable(ready(), training.busy);
 }
 
 function draw() {
@@ -260,7 +288,7 @@ function draw() {
 
 function stateName() {
   if (missing) return "no-webgpu";
-  if (session.busy) return "running";
+  if (session.busy || training.busy) return "running";
   if (!ready()) return "connecting";
-  return session.over ? "finished" : "idle";
+  return session.over || training.shown ? "finished" : "idle";
 }

@@ -3,6 +3,9 @@
 /** What a report may give as the kind of its error, and `stopped`, which is never reported. */
 const KINDS = ["compile", "device-lost", "timeout", "unsupported", "no-adapter", "page", "stopped"];
 
+/** Errors after which a device is as good as new. */
+export const HARMLESS = ["unsupported", "compile", "no-adapter"];
+
 /** A compiler may say a lot; the server takes no more than this. */
 const LONGEST_MESSAGE = 19_000;
 

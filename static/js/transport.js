@@ -46,6 +46,8 @@ export class Transport {
   #attempt = 0;
   #label = "";
   #listeners;
+  /** @type {[type: string, then: (data: any) => void][]} */
+  #others = [];
 
   /**
    * @param {string} page this page's id: 16 or more URL-safe characters
@@ -54,6 +56,16 @@ export class Transport {
   constructor(page, listeners) {
     this.page = page;
     this.#listeners = listeners;
+  }
+
+  /**
+   * Hears another kind of event; to be called before `open`.
+   *
+   * @param {string} type
+   * @param {(data: any) => void} then
+   */
+  listen(type, then) {
+    this.#others.push([type, then]);
   }
 
   /** @param {string} label what people call this page */
@@ -73,6 +85,7 @@ export class Transport {
     on("job", onJob);
     on("cancel", ({ run }) => onCancel(run));
     on("verdict", ({ run, report }) => onVerdict(run, report));
+    for (const [type, then] of this.#others) on(type, then);
     on("bye", () => this.#reopen("the server has stopped"));
     on("replaced", () => {
       this.#close();
@@ -197,6 +210,16 @@ export class Transport {
    */
   async get(path) {
     return (await send(path, {})).json();
+  }
+
+  /**
+   * @param {string} path
+   * @param {object} [body]
+   * @returns {Promise<any>} undefined for an answer without content
+   */
+  async post(path, body) {
+    const response = await send(path, body ? json(body) : { method: "POST" });
+    return response.status === 204 ? undefined : response.json();
   }
 }
 

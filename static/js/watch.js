@@ -62,6 +62,16 @@ export class Watch {
     return Promise.race([this.#failure, promise]);
   }
 
+  /**
+   * Gives the next of several things a time of its own.
+   *
+   * @param {number} deadlineMs
+   */
+  restart(deadlineMs) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.fail(this.#timeout(deadlineMs)), deadlineMs);
+  }
+
   /** Throws if the job has to end: for work between two awaits. */
   check() {
     if (this.#cause) throw this.#cause;

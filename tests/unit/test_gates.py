@@ -26,7 +26,7 @@ def test_a_drift_is_found_at_its_step_whichever_way_it_goes() -> None:
         assert not gate.passed
         assert gate.step == 30
         assert gate.worst == pytest.approx(0.07)
-        assert "7.0000 %" in gate.message
+        assert "worst 7 % of" in gate.message
         assert "step 30" in gate.message
 
 

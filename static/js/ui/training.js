@@ -1,0 +1,218 @@
+// @ts-check
+import { configOf, flopsPerStep, PRESETS } from "../train/config.js";
+import { curvesOf, formatPercent, stepsPerSecond } from "../train-curves.js";
+import { byId, h } from "./dom.js";
+import { LossChart } from "./loss-chart.js";
+
+/** @typedef {import("../train-session.js").Shown} Shown */
+/** @typedef {import("../train-session.js").TrainRequest} TrainRequest */
+
+/** Steps of each gate; without one as many as the form says. */
+const STEPS = { drift: 50, overfit: 150, bench: 1, none: 100 };
+
+/** A step of this length is worth telling its progress. */
+const SLOW_MS = 2000;
+
+const WORDS = {
+  queued: "WAITING",
+  running: "TRAINING",
+  judging: "JUDGING",
+  pass: "PASS",
+  fail: "FAIL",
+  error: "ERROR",
+  skip: "REFUSED",
+};
+
+/** The section of the page that trains: a form, two curves, a verdict. */
+export class TrainingView {
+  #form = /** @type {HTMLFormElement} */ (byId("train-form"));
+  #preset = /** @type {HTMLSelectElement} */ (byId("train-preset"));
+  #gate = /** @type {HTMLSelectElement} */ (byId("train-gate"));
+  #attention = /** @type {HTMLSelectElement} */ (byId("train-attention"));
+  #start = /** @type {HTMLButtonElement} */ (byId("train-start"));
+  #stop = /** @type {HTMLButtonElement} */ (byId("train-stop"));
+  #model = byId("train-model");
+  #result = byId("train-result");
+  #headline = byId("train-headline");
+  #message = byId("train-message");
+  #figures = byId("train-figures");
+  #table = byId("train-table");
+  #announcer = byId("train-announcer");
+  #chart = new LossChart(byId("train-chart"));
+  /** @type {Shown | null} */
+  #shown = null;
+  #drawing = false;
+
+  /** @param {{onStart: (what: TrainRequest) => void, onStop: () => void}} listeners */
+  constructor({ onStart, onStop }) {
+    this.#preset.replaceChildren(...Object.keys(PRESETS).map((name) => option(name, name)));
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault(); // the CSP refuses form submission; it is asked for by fetch
+      if (!this.#start.disabled) onStart(this.request);
+    });
+    this.#form.addEventListener("change", () => this.#describe());
+    this.#stop.addEventListener("click", onStop);
+    this.#describe();
+  }
+
+  /** What the form asks for. @returns {TrainRequest} */
+  get request() {
+    return {
+      preset: this.#preset.value,
+      gate: /** @type {TrainRequest["gate"]} */ (this.#gate.value),
+      attention: this.#attention.value,
+    };
+  }
+
+  /**
+   * @param {boolean} ready there is an adapter and a server
+   * @param {boolean} busy  a training is under way
+   */
+  enable(ready, busy) {
+    this.#start.disabled = !ready || busy;
+    this.#stop.disabled = !busy;
+  }
+
+  /**
+   * Shows a training; at most once a frame, since a GPU may do hundreds of steps a second.
+   *
+   * @param {Shown} shown
+   */
+  show(shown) {
+    this.#shown = shown;
+    if (this.#drawing) return;
+    this.#drawing = true;
+    requestAnimationFrame(() => {
+      this.#drawing = false;
+      if (this.#shown) this.#draw(this.#shown);
+    });
+  }
+
+  /** @param {string} message why nothing was started */
+  refused(message) {
+    this.#verdict("error", "NOT STARTED", message);
+  }
+
+  /** @param {Shown} shown */
+  #draw(shown) {
+    const { state, what, losses, twin, times, report, problem, progress } = shown;
+    const steps = what.steps ?? STEPS[what.gate];
+    const curves = curvesOf({ steps, losses, twin, gate: what.gate });
+    const status = state !== "done" ? state : (report?.status ?? "error");
+    const rate = stepsPerSecond(times);
+    const speed = rate === null ? "–" : `${Number(rate.toPrecision(3))} steps/s`;
+    const soFar = `step ${losses.length} of ${steps}, ${speed}`;
+    this.#verdict(status, WORDS[status], state === "done" ? (report?.message ?? problem) : soFar);
+    this.#figures.replaceChildren(
+      ...figures([
+        ["Training", `${what.preset}, ${gateName(what.gate)}, attention ${what.attention}`],
+        ["Step", [`${losses.length} of ${steps}`, ...doing(progress, times)].join(" · ")],
+        ["Loss", losses.length ? losses[losses.length - 1].toFixed(4) : "–"],
+        ["NumPy", curves.compared ? lastOf(twin, steps) : "not part of this gate"],
+        ["Apart", curves.worst ? `${formatPercent(curves.worst.value)} at most` : "–"],
+        ["Speed", speed],
+      ]),
+    );
+    this.#chart.show(curves);
+    this.#rows(losses, twin);
+  }
+
+  /**
+   * @param {string} status
+   * @param {string} word
+   * @param {string} message
+   */
+  #verdict(status, word, message) {
+    if (this.#result.dataset.verdict !== status) {
+      // Not the numbers of every step: a screen reader would never come to an end.
+      this.#announcer.textContent = `Training: ${word.toLowerCase()}. ${message}`;
+    }
+    this.#result.hidden = false;
+    this.#result.dataset.verdict = status;
+    this.#headline.textContent = word;
+    this.#message.textContent = message;
+  }
+
+  /**
+   * The table beside the drawing: rows are only added, so that one can read on.
+   *
+   * @param {number[]} losses
+   * @param {number[]} twin
+   */
+  #rows(losses, twin) {
+    const rows = Math.max(losses.length, twin.length);
+    const table = this.#table;
+    while (table.children.length > rows) table.lastElementChild?.remove();
+    // The last rows may lack a side that has come since.
+    const from = Math.max(0, Math.min(table.children.length, losses.length, twin.length) - 100);
+    for (let n = from; n < rows; n++) {
+      const apart = n < losses.length && n < twin.length;
+      const row = h(
+        "tr",
+        {},
+        h("th", { scope: "row", class: "number" }, String(n + 1)),
+        h("td", { class: "number" }, n < losses.length ? losses[n].toFixed(6) : "–"),
+        h("td", { class: "number" }, n < twin.length ? twin[n].toFixed(6) : "–"),
+        h(
+          "td",
+          { class: "number" },
+          apart ? formatPercent(Math.abs(losses[n] - twin[n]) / twin[n]) : "–",
+        ),
+      );
+      const before = table.children[n];
+      if (before) before.replaceWith(row);
+      else table.append(row);
+    }
+  }
+
+  /** What the chosen preset is. */
+  #describe() {
+    const config = configOf(this.#preset.value);
+    const { layers, C, T, B, H, D } = config;
+    this.#model.textContent =
+      `${layers} blocks, C ${C}, context ${T}, batch ${B}, ${H} heads of ${D}; ` +
+      `${(flopsPerStep(config) / 1e9).toPrecision(2)} GFLOP a step`;
+  }
+}
+
+/** @param {string} gate */
+function gateName(gate) {
+  return { drift: "drift gate", overfit: "overfit gate", bench: "timing" }[gate] ?? "no gate";
+}
+
+/**
+ * What is being done, where it takes long enough to be read.
+ *
+ * @param {import("../train-runner.js").TrainProgress | null} progress
+ * @param {number[]} times
+ */
+function doing(progress, times) {
+  if (progress === null) return [];
+  if (progress.phase === "measure") return ["measuring the speed"];
+  if (progress.phase === "prepare") return ["preparing"];
+  const quick = times.length > 0 && times[times.length - 1] < SLOW_MS;
+  return quick ? [] : [`${Math.round(100 * progress.done)} % of the next`];
+}
+
+/**
+ * @param {number[]} twin
+ * @param {number} steps
+ */
+function lastOf(twin, steps) {
+  if (!twin.length) return "–";
+  const at = twin.length < steps ? ` at step ${twin.length}` : "";
+  return `${twin[twin.length - 1].toFixed(4)}${at}`;
+}
+
+/** @param {[string, string][]} facts */
+function figures(facts) {
+  return facts.map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value)));
+}
+
+/**
+ * @param {string} value
+ * @param {string} label
+ */
+function option(value, label) {
+  return h("option", { value }, label);
+}
