@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from server.app import create_app
 from server.console import make_console
@@ -41,7 +42,7 @@ def serve(
     try:
         settings = Settings(**{key: value for key, value in given.items() if value is not None})
     except ValidationError as error:
-        raise CaseError("; ".join(str(e["msg"]) for e in error.errors())) from None
+        raise CaseError("; ".join(map(_said, error.errors()))) from None
     console = make_console()
     listener = _listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
@@ -59,6 +60,12 @@ def serve(
         webbrowser.open(url)
     with listener:
         make_server(app).run(sockets=[listener])
+
+
+def _said(error: ErrorDetails) -> str:
+    """What is wrong with a setting, by the name that the environment gives it."""
+    text = error["msg"].removeprefix("Value error, ")
+    return f"FA2_{str(error['loc'][0]).upper()}: {text}" if error["loc"] else text
 
 
 def page_url(settings: Settings) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import ipaddress
 import re
 import secrets
-from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import DirectoryPath, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from server.paths import STATIC
 
@@ -34,9 +33,10 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
     allow_remote: bool = False
-    allowed_hosts: tuple[str, ...] = ()  # more names that the Host header may carry
+    # more names that the Host header may carry; in the environment a list with commas
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     token: SecretStr | None = None  # demanded on every route when set
-    static_dir: Path = STATIC
+    static_dir: DirectoryPath = STATIC
 
     max_runs: int = Field(default=1024, ge=1)  # finished ones that are kept; the oldest goes first
     max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused
@@ -66,6 +66,13 @@ class Settings(BaseSettings):
     @classmethod
     def _bare_host(cls, value: str) -> str:
         return value.strip().removeprefix("[").removesuffix("]")
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [name.strip() for name in value.split(",") if name.strip()]
+        return value
 
     @field_validator("token")
     @classmethod

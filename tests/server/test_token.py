@@ -12,6 +12,8 @@ from conftest import CASE, Live, Serve
 from fake_page import FakePage, client
 from pydantic import SecretStr, ValidationError
 
+from server.cli_serve import serve as serve_command
+from server.errors import CaseError
 from server.serving import make_server
 from server.settings import Settings, is_loopback
 
@@ -190,12 +192,29 @@ def test_a_server_for_all_addresses_takes_numeric_hosts_but_no_names(serve: Serv
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FA2_PORT", "9000")
-    monkeypatch.setenv("FA2_ALLOWED_HOSTS", '["gpu.lan"]')
+    monkeypatch.setenv("FA2_ALLOWED_HOSTS", "gpu.lan, gpu.test")
     monkeypatch.setenv("FA2_BROWSER", "/usr/bin/true")  # somebody else's
     settings = Settings()
-    assert (settings.port, settings.allowed_hosts) == (9000, ("gpu.lan",))
+    assert (settings.port, settings.allowed_hosts) == (9000, ("gpu.lan", "gpu.test"))
     with pytest.raises(ValidationError):
         Settings(prot=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FA2_PORT", "80a"),
+        ("FA2_MAX_PAGES", "0"),
+        ("FA2_STATIC_DIR", "/nowhere"),
+        ("FA2_TOKEN", "x"),
+    ],
+)
+def test_a_bad_setting_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(CaseError, match=f"^{name}: "):
+        serve_command(host=None, port=None, open_page=False, allow_remote=False)
 
 
 def test_loopback_is_told_from_everything_else() -> None:
