@@ -20,6 +20,8 @@ from server.errors import NoBrowser
 
 KEPT_LINES = 400
 TERM_GRACE_S = 2.0
+# Waits for the end of its input, which comes however this process ends, even by SIGKILL.
+GUARD = 'read -r _; kill -s KILL -- "-$0"; rm -rf -- "$1"'
 
 
 class ProcessBrowser:
@@ -47,6 +49,7 @@ class ProcessBrowser:
                 "with --browser PATH"
             ) from None
         self.pid = self._process.pid
+        self._guard = _guard(self.pid, self._profile)
         self._reader = threading.Thread(target=self._read, name="fa2-browser-output", daemon=True)
         self._reader.start()
         atexit.register(self.close)
@@ -63,6 +66,9 @@ class ProcessBrowser:
 
     def close(self) -> None:
         atexit.unregister(self.close)
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.communicate()
         # The leader may be gone while its children live on (a killed browser): always the group.
         self._signal(terminate=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -88,6 +94,14 @@ class ProcessBrowser:
         with contextlib.suppress(ValueError, OSError):  # closed under our feet by close()
             for line in self._process.stdout:
                 self._lines.append(line.decode("utf-8", "replace").rstrip())
+
+
+def _guard(pid: int, profile: Path) -> subprocess.Popen[bytes] | None:
+    """A shell that ends the browser's group and removes its profile if we cannot."""
+    if sys.platform == "win32":
+        return None
+    command = ["/bin/sh", "-c", GUARD, str(pid), str(profile)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 
 def chromium_command(

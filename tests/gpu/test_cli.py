@@ -153,6 +153,21 @@ def test_an_interrupted_run_ends_at_once_keeps_its_files_and_leaves_no_process(
     assert report["counts"]["pass"] == len(report["results"]) > 0
 
 
+@pytest.mark.parametrize("launch", ["playwright", "process"])
+def test_a_killed_run_leaves_no_process_either(launch: str) -> None:
+    command = [*FA2, "run", "--suite", "full", "--launch", launch]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    with process.stdout:
+        while not process.stdout.readline().startswith("PASS"):
+            assert process.poll() is None
+        family = children(process.pid)
+        assert family, "no browser was seen"
+        process.kill()
+        process.wait()
+    assert gone(family, 5), f"still running: {alive(family)}"
+
+
 def test_serve_prints_the_page_and_ends_on_ctrl_c() -> None:
     command = [*FA2, "serve", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
