@@ -124,12 +124,17 @@ async def put_tensor(run: KnownRun, name: str, request: Request, store: Store) -
     if name in run.uploads or name in run.receiving:
         raise Problem(409, "duplicate", f"{name} of run {run.id} has been sent before")
     run.receiving.add(name)
+    timeout_s = request.app.state.settings.upload_s
+    receiving = asyncio.ensure_future(uploads.receive(request, name, spec.bytes, timeout_s))
+    run.future.add_done_callback(lambda _: receiving.cancel())  # cancelled, late, or Ctrl+C
     try:
-        timeout_s = request.app.state.settings.upload_s
-        data = await uploads.receive(request, name, spec.bytes, timeout_s)
+        data = await receiving
+    except asyncio.CancelledError:
+        _must_be_sent(run)
+        raise
     finally:
         run.receiving.discard(name)
-    _must_be_sent(run)  # its deadline may have passed meanwhile
+    _must_be_sent(run)  # it may be judged already, without this
     run.take(name, data)
 
 

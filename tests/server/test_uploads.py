@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ from conftest import CASE, Live, Serve
 from fake_page import FakePage, content_digest
 from starlette.requests import Request
 
-from server import uploads
+from server import judging, uploads
+from server.dispatch import JUDGING
 from server.inputs import digest
 from server.problems import Problem
 
@@ -232,15 +235,34 @@ def test_a_stalled_upload_ends(serve: Serve) -> None:
     assert page.work(job)["status"] == "pass"
 
 
-def test_an_upload_that_outlives_its_run_is_refused(live: Live) -> None:
+def test_an_upload_ends_with_its_run(live: Live) -> None:
     page = live.page()
     run = live.submit(CASE)
     job = page.next_event("job")
     with begin(live, job, bytes(O_BYTES - 1)) as connection:
         until(lambda: receiving(live, job))
         assert live.client.post(f"/api/runs/{run}/cancel").status_code == 204
+        assert connection.recv(1000).startswith(b"HTTP/1.1 409 "), "without the last byte"
+
+
+def test_an_upload_that_comes_after_done_is_refused(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = threading.Event()
+    judge = judging.judge
+    monkeypatch.setattr(judging, "judge", lambda *a, **k: judged.wait(5) and judge(*a, **k))
+    page = live.page()
+    live.submit(CASE)
+    job = page.next_event("job")
+    with begin(live, job, bytes(O_BYTES - 1)) as connection, ThreadPoolExecutor(1) as pool:
+        until(lambda: receiving(live, job))
+        answer = pool.submit(page.done, job, input_sha256=digest(page.inputs(job)))
+        until(lambda: live.store.get(job["run"]).state == JUDGING)  # type: ignore[union-attr]
         connection.sendall(b"\0")
         assert connection.recv(1000).startswith(b"HTTP/1.1 409 ")
+        judged.set()
+        report = answer.result(5).json()
+    assert (report["status"], "o was not uploaded" in report["message"]) == ("fail", True)
 
 
 def test_large_tensors_arrive_intact(live: Live) -> None:
