@@ -1,0 +1,230 @@
+"""The page as a person meets it, in Chromium with the production CSP: run, read, stop, go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from server import browser
+from server.errors import NoBrowser
+from server.launch_flags import chromium_flags
+from server.paths import STATIC
+from server.service import Service
+from server.settings import Settings
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+
+SOON_MS = 30_000
+KERNEL = "fa2_forward.wgsl"
+
+
+@dataclass
+class Tab:
+    """A page, what it asked for and what it complained about."""
+
+    page: Any
+    service: Service
+    id: str
+    complaints: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def open(self, query: str = "", state: str = "idle") -> None:
+        self.page.goto(f"{self.service.url}/webgpu-test?page={self.id}{query}")
+        self.wait(state)
+
+    def wait(self, state: str) -> None:
+        self.page.wait_for_selector(f"main[data-state='{state}']", timeout=SOON_MS)
+
+    def headline(self, text: str) -> None:
+        shown = self.page.locator("#headline", has_text=text)
+        shown.wait_for(timeout=SOON_MS)
+
+    def run(self, case: str) -> None:
+        self.page.fill("#case", case)
+        self.page.press("#case", "Enter")
+
+    def lines(self) -> list[str]:
+        return [" ".join(row.split()) for row in self.page.locator("#lines tr").all_inner_texts()]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Two browsers: with WebGPU, and as most machines start it."""
+    try:
+        found = browser.find()
+    except NoBrowser as problem:
+        pytest.skip(problem.message)
+    if found.engine != "chromium":
+        pytest.skip(f"{found.path} is not a Chromium")
+    with playwright.sync_playwright() as p:
+        started = [
+            p.chromium.launch(
+                executable_path=str(found.path),
+                args=chromium_flags(webgpu=webgpu, adapter="any", extra=()),
+            )
+            for webgpu in (True, False)
+        ]
+        yield started
+        for one in started:
+            one.close()
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with Service() as running:
+        yield running
+
+
+def tab_of(one: Any, service: Service, name: str) -> Tab:
+    tab = Tab(one.new_page(), service, f"{name:_<20}"[:20])
+    tab.page.on("console", lambda said: tab.complaints.append(f"{said.type}: {said.text}"))
+    tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
+    tab.page.on("request", lambda request: tab.foreign.append(request.url))
+    return tab
+
+
+@pytest.fixture
+def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    tab = tab_of(chromium[0], service, request.node.name.removeprefix("test_"))
+    yield tab
+    tab.page.close()
+    assert [url for url in tab.foreign if not url.startswith(tab.service.url)] == []
+
+
+def broken(old: str, new: str) -> dict[str, str]:
+    text = (STATIC / "shaders" / KERNEL).read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"the shipped text no longer holds {old!r} once"
+    return {KERNEL: text.replace(old, new)}
+
+
+def test_a_url_starts_its_suite_and_names_what_runs(tab: Tab) -> None:
+    tab.open("&suite=seed&seed=0x2a&run=1&junk=1", state="finished")
+    assert tab.page.inner_text("#headline") == "ALL PASS"
+    assert len(tab.lines()) == 12
+    assert tab.lines()[0].startswith("✓ok o forward:T=16,H=4,D=8,attn=1,seed=42 0.")
+    assert tab.page.url.endswith(f"?suite=seed&seed=0x2a&run=1&page={tab.id}")
+    assert tab.complaints == []
+
+
+def test_a_case_is_typed_run_and_read_by_keyboard_alone(tab: Tab) -> None:
+    tab.open()
+    tab.run("forward:D=8,H=2,T=24,attn=1,causal=1")
+    tab.headline("ALL PASS")
+    assert tab.page.input_value("#case") == "forward:T=24,H=2,D=8,attn=1"
+    assert "?case=forward:T=24,H=2,D=8,attn=1&" in tab.page.url
+    tab.page.focus("#lines button[tabindex='0']")
+    tab.page.keyboard.press("End")
+    tab.page.keyboard.press("Enter")
+    assert "attn" in tab.page.inner_text("#detail-title")
+    tab.page.locator(".readout", has_text="attn b 0").wait_for(timeout=SOON_MS)
+    tab.page.focus(".stage")
+    tab.page.keyboard.press("ArrowUp")
+    before = tab.page.inner_text(".readout")
+    tab.page.keyboard.press("ArrowUp")
+    assert tab.page.inner_text(".readout") != before
+    assert tab.complaints == []
+
+
+def test_a_refused_request_says_why_and_the_next_one_runs(tab: Tab) -> None:
+    tab.open()
+    tab.run("forward:T=16,D=8,colour=red")
+    notice = tab.page.locator(".notice-stop", has_text="there is no key 'colour'")
+    notice.wait_for(timeout=SOON_MS)
+    tab.run("forward:T=16,D=8")
+    tab.headline("ALL PASS")
+    assert notice.count() == 0
+
+
+def test_stop_ends_a_suite_without_a_verdict_and_leaves_the_page_ready(tab: Tab) -> None:
+    tab.open("&suite=full")
+    lines = len(tab.lines())
+    tab.page.click("#run")
+    tab.page.wait_for_function(
+        "() => document.querySelector('#progress').value >= 2", timeout=SOON_MS
+    )
+    tab.page.click("#stop")
+    tab.wait("finished")
+    assert tab.page.inner_text("#headline") == "STOPPED"
+    assert len(tab.lines()) == lines, "nothing may move: a case keeps its lines"
+    tab.run("forward:T=8,D=8")
+    tab.headline("ALL PASS")
+
+
+def test_a_wrong_kernel_is_shown_where_it_is_wrong(tab: Tab) -> None:
+    tab.open()
+    shaders = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
+    tab.service.store.submit("forward:T=24,H=2,D=8", page=tab.id, shaders=shaders)
+    tab.headline("1 FAILED")
+    (line,) = tab.lines()
+    assert line.startswith("✗FAIL o forward:T=24,H=2,D=8 ")
+    tab.page.click("#lines button")
+    assert "all in head h = 1" in tab.page.inner_text(".message")
+    readout = tab.page.locator(".readout", has_text="over the limit")
+    readout.wait_for(timeout=SOON_MS)
+    assert "h 1," in readout.inner_text()
+    assert tab.page.input_value("#heatmap-h") == "1"
+    tab.page.select_option("#heatmap-h", "0")
+    tab.page.locator(".readout", has_text="h 0,").wait_for(timeout=SOON_MS)
+    assert "over the limit" not in tab.page.inner_text(".readout")
+    assert tab.complaints == []
+
+
+def test_a_syntax_error_is_shown_with_its_line_and_the_next_case_passes(tab: Tab) -> None:
+    tab.open()
+    tab.service.store.submit("forward:T=8,D=8", page=tab.id, shaders=broken("1.0 / l;", "1.0 / ;"))
+    tab.headline("1 FAILED")
+    tab.page.click("#lines button")
+    message = tab.page.inner_text(".message")
+    assert f"{KERNEL}:" in message
+    assert "let weight = 1.0 / ;" in message
+    tab.run("forward:T=8,D=8")
+    tab.headline("ALL PASS")
+
+
+def test_without_an_adapter_the_page_names_the_step_and_the_flag(
+    chromium: Any, service: Service
+) -> None:
+    tab = tab_of(chromium[1], service, "without")
+    tab.open("&suite=seed&run=1", state="no-webgpu")
+    assert tab.page.get_attribute("main", "data-step") == "adapter"
+    assert "--enable-unsafe-webgpu" in tab.page.inner_text("#notices")
+    assert "secure context\n: reached" in tab.page.inner_text(".steps")
+    tab.page.locator("#lines tr").nth(11).wait_for(timeout=SOON_MS)
+    assert all(line.startswith("·not run") for line in tab.lines())
+    assert tab.page.is_disabled("#run")
+    tab.page.close()
+
+
+def test_a_page_outlives_its_server(chromium: Any) -> None:
+    first = Service()
+    first.start()
+    tab = tab_of(chromium[0], first, "outlives")
+    tab.open("&suite=full")
+    tab.page.click("#run")
+    tab.wait("running")
+    port = int(first.url.rsplit(":", 1)[1])
+    first.stop()
+    tab.page.wait_for_selector("#connection[data-connection='lost']", timeout=SOON_MS)
+    assert tab.page.is_disabled("#run")
+    with Service(Settings(host="127.0.0.1", port=port, allow_remote=False, token=None)):
+        tab.page.wait_for_selector("#connection[data-connection='connected']", timeout=SOON_MS)
+        tab.wait("finished")
+        assert "FAILED" in tab.page.inner_text("#headline")
+        tab.run("forward:T=8,D=8")
+        tab.headline("ALL PASS")
+    tab.page.close()
+
+
+def test_a_lost_device_is_replaced(tab: Tab) -> None:
+    tab.open()
+    tab.run("forward:T=8,D=8")
+    tab.headline("ALL PASS")
+    tab.page.context.browser.new_browser_cdp_session().send("Browser.crashGpuProcess")
+    for T in (9, 10):  # the loss may still be on its way when the first of them starts
+        tab.run(f"forward:T={T},D=8")
+        tab.page.locator("#lines tr", has_text=f"T={T}").wait_for(timeout=SOON_MS)
+        tab.wait("finished")
+    assert tab.page.inner_text("#headline") == "ALL PASS"
