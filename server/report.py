@@ -1,7 +1,7 @@
 """What is said about a run: the same report on the page, the command line, in pytest and as JSON.
 
-Statuses: ``pass``, ``fail`` (the numbers or the memory are wrong), ``vacuous`` (no failure,
-but the case could not have noticed a known mistake), ``error`` (page, device, timeout, compile: nothing was
+Statuses: ``pass``, ``fail`` (the numbers or the memory are wrong), ``vacuous`` (no failure, but the
+case could not have noticed a known mistake), ``error`` (page, device, timeout, compile: nothing was
 judged) and ``skip`` (refused by name before anything ran).
 """
 
