@@ -197,11 +197,11 @@ def test_elements_that_no_row_sees_must_be_exactly_zero():
     assert (allowed.arrays["dv"][:, :6] > 0).all()
 
 
-def one_row():
-    """One row, two keys, everything by hand: S = (0, ln 3), P = (1/4, 3/4)."""
+def one_row(softcap=0.0):
+    """One row, two keys, everything by hand: S = (0, ln 3), P = (1/4, 3/4), without softcap."""
     q, k = np.array([[[[2.0]]]]), np.array([0.0, np.log(3)]).reshape(1, 2, 1, 1)
     v, do = np.array([4.0, -8.0]).reshape(1, 2, 1, 1), np.array([[[[5.0]]]])
-    (block,) = walk(Problem(q, k, v, 0.5, do=do, causal=False))
+    (block,) = walk(Problem(q, k, v, 0.5, do=do, causal=False, softcap=softcap))
     return block
 
 
@@ -227,6 +227,21 @@ def test_the_bounds_are_the_formulas_of_the_module():
     assert found.keys() == want.keys()
     for name in want:
         np.testing.assert_allclose(found[name], want[name], rtol=1e-12, err_msg=name)
+
+
+def test_a_softcap_narrows_scores_and_gradients_and_adds_the_error_of_tanh():
+    block = one_row(softcap=2.0)
+    t = np.tanh(np.log(3) / 2)  # = 1/2: S = (0, 1)
+    slope = 1 - t * t
+    w = 4 + 0.5 * 3 * (slope * np.log(3) + 2 * t) + 0.5 * np.sqrt(2)
+    p = np.array([1, np.e]) / (1 + np.e)
+    size = 5 * np.array([4, 8]) + 5 * (p @ [4, 8])
+    error_of_t = 0.5 * 3 * slope * np.log(3) / 2 + 4
+    dx = np.expm1(4 * U * w) * p[1] * size[1] * slope + 4 * U * p[1] * size[1] * 2 * t * error_of_t
+    found = block_bounds(block)
+    np.testing.assert_allclose(found["lse"], 4 * U * w)
+    np.testing.assert_allclose(found["dk"][1], 0.5 * 2 * dx)
+    np.testing.assert_allclose(found["dq"], [[0.5 * np.log(3) * dx]])
 
 
 def test_kappa_scales_the_bounds_and_f16_adds_to_what_is_stored_in_it():
