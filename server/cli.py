@@ -1,7 +1,7 @@
-"""`fa2`: run, golden, list, serve, doctor. Also `python -m server`.
+"""`fa2`: run, golden, train, list, serve, doctor. Also `python -m server`.
 
-Exit codes: 0 all pass · 1 a case failed · 2 usage, or a case named on the command line is refused ·
-3 no browser, no adapter, or nothing ran · 4 timeout or device lost · 130 interrupted.
+Exit codes: 0 all pass · 1 a case or gate failed · 2 usage, or a case named on the command line is
+refused · 3 no browser, no adapter, or nothing ran · 4 timeout or device lost · 130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from server import __version__, cli_doctor, cli_golden, cli_run, cli_serve
+from server import __version__, cli_doctor, cli_golden, cli_run, cli_serve, cli_train
 from server.console import make_console
 from server.errors import CaseError, DeviceLost, HarnessError, NoAdapter, NoBrowser, Timeout
 from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, USAGE
@@ -24,12 +24,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="FlashAttention-2 in WGSL: run the kernels in a browser and judge what they compute.",
     epilog=(
-        "Exit codes: 0 all pass, 1 a case failed, 2 usage or a named case is refused, 3 no "
+        "Exit codes: 0 all pass, 1 a case or gate failed, 2 usage or a named case is refused, 3 no "
         "browser, no adapter or nothing ran, 4 timeout or device lost, 130 interrupted."
     ),
 )
 app.command("run")(cli_run.run)
 app.command("golden")(cli_golden.golden)
+app.command("train")(cli_train.train)
 app.command("serve")(cli_serve.serve)
 app.command("doctor")(cli_doctor.doctor)
 

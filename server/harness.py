@@ -5,6 +5,7 @@
     with Harness() as h:
         report = h.run("forward:T=48,H=4,D=16")          # a Report, whatever the kernel did
         out = h.attention(q, k, v, H=4)                  # arrays, or an exception
+        report = h.train("tiny", "drift")                # a TrainingReport
 
 Nothing is installed on the way: without a browser NoBrowser says what to install.
 """
@@ -12,10 +13,9 @@ Nothing is installed on the way: without a browser NoBrowser says what to instal
 from __future__ import annotations
 
 import atexit
-import concurrent.futures
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,12 +31,12 @@ from server.paths import STATIC
 from server.report import Report
 from server.run import Run
 from server.service import Service
-from server.session import Opening, Session
+from server.session import Opening
 from server.tolerance import KAPPA
-
-POLL_S = 0.2
-# Chromium offers no adapter any more after a few crashes of its GPU process: do not go that far.
-LOSSES_PER_BROWSER = 2
+from server.training import Training
+from server.training_report import TrainingReport
+from server.training_spec import TrainingSpec
+from server.worker import Worker
 
 
 class Harness:
@@ -70,44 +70,29 @@ class Harness:
         self._browser, self._launch = browser, launch
         self._options = Options(adapter, headed, tuple(browser_args), webgpu)
         self._lock = threading.RLock()
-        self._service: Service | None = None
-        self._opening: Opening | None = None
-        self._session: Session | None = None
-        self._losses = 0
-        self._stale = False  # the browser must be opened anew before the next run
+        self._worker: Worker | None = None
         self.last_report: Report | None = None
-        self.current: Run | None = None  # under way; its `progress` says how far
 
     # --- life ------------------------------------------------------------------------------------
 
     def start(self) -> Self:
         """Starts server, browser and page; ``with`` does it for you."""
         with self._lock:
-            if self._service is None:
+            if self._worker is None:
                 found = browser.find(self._browser, headed=self._options.headed)
                 launcher = choose_launcher(found, self._launch)
-                self._opening = Opening(found, launcher, self._options)
-                self._service = Service()
+                worker = Worker(Opening(found, launcher, self._options))
+                worker.start()
+                self._worker = worker
                 atexit.register(self.close)
-                try:
-                    self._service.start()
-                    self._session = Session(self._service, self._opening)
-                except BaseException:
-                    self.close()
-                    raise
         return self
 
     def close(self) -> None:
         """Ends the browser with all its processes, then the server. Twice is fine."""
         atexit.unregister(self.close)
-        session, self._session = self._session, None
-        service, self._service = self._service, None
-        try:
-            if session is not None:
-                session.close()
-        finally:
-            if service is not None:
-                service.stop()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -192,17 +177,65 @@ class Harness:
             warnings.warn(report.message, RuntimeWarning, stacklevel=2)
         return arrays.to_results(case, tensors)
 
+    def train(
+        self,
+        preset: str = "tiny",
+        gate: str = "drift",
+        *,
+        attention: str = "fa2",
+        seed: int = 0,
+        steps: int | None = None,
+        context: int | None = None,
+        shaders: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+        limit_s: float | None = None,
+        watch: Callable[[Training], None] = lambda training: None,
+    ) -> TrainingReport:
+        """Trains a preset's model on the GPU and judges its losses by ``gate``: "drift" (beside
+        NumPy), "overfit", or without judging them "bench" (timed after a warm-up) and "none".
+
+        ``steps`` for the last two; ``context`` replaces the preset's T; ``timeout_s`` is for a step
+        of a small model; a training that would take longer than ``limit_s`` by the adapter's
+        measured speed is refused. ``watch`` is called a few times a second with the losses so far.
+        Returns a report whatever happened. Raises CaseError, NoBrowser, NoAdapter.
+        """
+        _check_shaders(shaders or {})
+        spec = TrainingSpec.of(
+            preset, gate=gate, attention=attention, seed=seed, steps=steps, context=context
+        )
+
+        def submit(service: Service, page: str) -> Training:
+            return service.trainings.submit(
+                spec,
+                page=page,
+                timeout_s=self.timeout_s if timeout_s is None else timeout_s,
+                limit_s=limit_s,
+                shaders=dict(shaders or {}),
+            )
+
+        with self._lock:
+            training = self._started().do(submit, watch)
+            watch(training)
+            return training.future.result()
+
     # --- what can be seen from outside -----------------------------------------------------------
+
+    @property
+    def current(self) -> Run | Training | None:
+        """What is under way; its ``progress`` says how far."""
+        return self._worker.current if self._worker else None
 
     @property
     def environment(self) -> dict[str, Any]:
         """What the page found: ``{"adapter": {…, "fallback": bool}, "engine": "Chromium …"}``."""
-        return self._session.environment if self._session else {}
+        session = self._worker.session if self._worker else None
+        return session.environment if session else {}
 
     @property
     def launched(self) -> Launched | None:
         """The running browser; another one after a browser had to be replaced."""
-        return self._session.launched if self._session else None
+        session = self._worker.session if self._worker else None
+        return session.launched if session else None
 
     @property
     def page_console(self) -> list[str]:
@@ -231,48 +264,19 @@ class Harness:
             "inputs": inputs,
             "shaders": dict(shaders or {}),
         }
+
+        def submit(service: Service, page: str) -> Run:
+            return service.store.submit(case, page=page, **options)
+
         with self._lock:
-            run, report = self._once(case, options)
-            if _kind(report) == "no-adapter" or (_kind(report) == "device-lost" and not run.heard):
-                # Nothing has run: the browser offers no adapter after a crash, or had died
-                # unnoticed before it took the job. A new one may try, once.
-                self._stale = True
-                run, report = self._once(case, options)
+            run = self._started().do(submit)
+            self.last_report = report = run.future.result()
             return report, dict(run.tensors)
 
-    def _once(self, case: Case, options: Mapping[str, Any]) -> tuple[Run, Report]:
-        service, session = self._ready()
-        self.current = run = service.store.submit(case, page=session.page, **options)
-        self.last_report = report = self._result(service, run)
-        self.current = None
-        kind = _kind(report)
-        self._losses += kind == "device-lost"
-        # After a timeout the kernel may still occupy the GPU process, for ever.
-        self._stale = kind in ("timeout", "no-adapter") or self._losses >= LOSSES_PER_BROWSER
-        return run, report
-
-    def _ready(self) -> tuple[Service, Session]:
-        if self._service is None or self._opening is None:
+    def _started(self) -> Worker:
+        if self._worker is None:
             raise PageError("the harness is not started; use `with Harness() as h:` or h.start()")
-        if self._session is not None and (self._stale or not self._session.usable):
-            self._session.close()
-            self._session = None
-        if self._session is None:
-            self._session = Session(self._service, self._opening)
-            self._losses, self._stale = 0, False
-        return self._service, self._session
-
-    def _result(self, service: Service, run: Run) -> Report:
-        """Waits in small steps: Ctrl+C is answered at once, and a dead browser is noticed."""
-        while True:
-            try:
-                return run.future.result(POLL_S)
-            except concurrent.futures.TimeoutError:
-                if not service.running:
-                    raise PageError("the server in this process ended during a run") from None
-            except BaseException:
-                service.store.cancel(run.id)
-                raise
+        return self._worker
 
 
 def _check_shaders(shaders: Mapping[str, str]) -> None:
@@ -281,10 +285,6 @@ def _check_shaders(shaders: Mapping[str, str]) -> None:
         path = (folder / name).resolve()
         if not (path.is_relative_to(folder) and path.is_file()):
             raise CaseError(f"shaders names {name!r}; it must be the path of a file in {folder}")
-
-
-def _kind(report: Report) -> str | None:
-    return report.error.kind if report.error else None
 
 
 def _exception(report: Report) -> HarnessError:

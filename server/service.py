@@ -12,12 +12,14 @@ from server.pages import Pages
 from server.runs import RunStore
 from server.serving import GRACE_S, make_server
 from server.settings import Settings
+from server.trainings import TrainingStore
 
 START_S = 30.0
 
 
 class Service:
-    """``with Service() as s:`` serves at ``s.url``; ``s.store`` and ``s.pages`` are its state."""
+    """``with Service() as s:`` serves at ``s.url``; ``s.store``, ``s.trainings`` and ``s.pages``
+    are its state."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         # Said outright, so that FA2_HOST, FA2_PORT and FA2_TOKEN, meant for `fa2 serve`, do not
@@ -34,6 +36,11 @@ class Service:
     def store(self) -> RunStore:
         store: RunStore = self.app.state.store
         return store
+
+    @property
+    def trainings(self) -> TrainingStore:
+        trainings: TrainingStore = self.app.state.trainings
+        return trainings
 
     @property
     def pages(self) -> Pages:

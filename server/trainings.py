@@ -22,9 +22,6 @@ from server.training_report import TrainingDone, TrainingReport, failed, judged
 from server.training_spec import TrainingSpec, twin_bytes
 from server.twins import Twins
 
-BASELINE_WORK = 4
-"""How much more work a step of the baseline may be: its backward has no tiles and skips nothing."""
-
 
 class TrainingStore:
     """Trainings in memory, by id, oldest first."""
@@ -62,9 +59,7 @@ class TrainingStore:
             )
         base_s = settings.base_deadline_s if timeout_s is None else timeout_s
         limit_s = settings.training_limit_s if limit_s is None else limit_s
-        work_s = spec.flops_per_step / settings.flops_per_s
-        if spec.attention == "baseline":
-            work_s *= BASELINE_WORK
+        work_s = spec.most_work / settings.flops_per_s
         training = Training(
             spec=spec,
             page=page,

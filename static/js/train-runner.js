@@ -1,7 +1,7 @@
 // @ts-check
 /** One training on this page: a device, a model, its steps one after the other. */
 import { createAttention, DEFAULT_LIMITS, requiredLimits } from "./attention/index.js";
-import { formatDuration, formatFlops } from "./format.js";
+import { formatFlops } from "./format.js";
 import { asRunError, HARMLESS, RunError } from "./run-error.js";
 import { prepareAttention } from "./train/attention.js";
 import { checkLimits } from "./train/memory.js";
@@ -252,8 +252,8 @@ async function measure(job, device, library, watch, hooks) {
         "unsupported",
         `${one}, and this adapter did ${formatFlops(speed)}/s in steps of one block: ` +
           `${steps === 1 ? "it" : `${steps} of them`} would take about ` +
-          `${formatDuration(expected * 1e9)}, more than the limit of ` +
-          `${formatDuration(limit_ms * 1e6)}; use a smaller preset, or raise --limit`,
+          `${Number(expected.toPrecision(2))} s, more than the limit of ${limit_ms / 1000} s; ` +
+          "use a smaller preset, or raise --limit",
       );
     }
   } finally {

@@ -34,6 +34,7 @@ import { StepSender } from "./step-sender.js";
  * @property {TrainProgress | null} progress
  * @property {TrainReport | null} report
  * @property {string} problem   why there is no report although it is over
+ * @property {boolean} stopped   called off on this page
  */
 
 const FORGOTTEN = "the server no longer knows this training: it was restarted, or has forgotten it";
@@ -88,6 +89,7 @@ export class TrainSession {
   async stop() {
     const shown = this.shown;
     if (!shown || shown.state === "done") return;
+    shown.stopped = true;
     this.#halt(shown.training);
     try {
       await this.transport.post(`/api/trainings/${shown.training}/cancel`);
@@ -101,7 +103,8 @@ export class TrainSession {
   take(job) {
     if (this.#seen.has(job.training)) return;
     this.#seen.add(job.training);
-    this.#work = this.#work.then(() => this.#run(job));
+    const shown = this.#show(job.training, job);
+    this.#work = this.#work.then(() => this.#run(job, shown));
   }
 
   /** After the stream was down: what happened meanwhile to the training that is not over? */
@@ -110,10 +113,12 @@ export class TrainSession {
     if (shown && shown.state !== "done") await this.#lookUp(shown);
   }
 
-  /** @param {TrainJob} job */
-  async #run(job) {
-    if (this.shown?.training === job.training && this.shown.state === "done") return;
-    const shown = this.#show(job.training, job);
+  /**
+   * @param {TrainJob} job
+   * @param {Shown} shown
+   */
+  async #run(job, shown) {
+    if (shown.state === "done") return; // called off while it waited
     const abort = new AbortController();
     this.#abort = abort;
     const path = `/api/trainings/${job.training}`;
@@ -241,6 +246,7 @@ export class TrainSession {
       progress: null,
       report: null,
       problem: "",
+      stopped: false,
     };
     this.view.onChange();
     return this.shown;

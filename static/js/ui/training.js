@@ -21,6 +21,7 @@ const WORDS = {
   fail: "FAIL",
   error: "ERROR",
   skip: "REFUSED",
+  stopped: "STOPPED",
 };
 
 /** The section of the page that trains: a form, two curves, a verdict. */
@@ -98,7 +99,7 @@ export class TrainingView {
     const { state, what, losses, twin, times, report, problem, progress } = shown;
     const steps = what.steps ?? STEPS[what.gate];
     const curves = curvesOf({ steps, losses, twin, gate: what.gate });
-    const status = state !== "done" ? state : (report?.status ?? "error");
+    const status = state === "done" ? outcome(shown) : state;
     const rate = stepsPerSecond(times);
     const speed = rate === null ? "–" : `${Number(rate.toPrecision(3))} steps/s`;
     const soFar = `step ${losses.length} of ${steps}, ${speed}`;
@@ -173,6 +174,12 @@ export class TrainingView {
       `${layers} blocks, C ${C}, context ${T}, batch ${B}, ${H} heads of ${D}; ` +
       `${(flopsPerStep(config) / 1e9).toPrecision(2)} GFLOP a step`;
   }
+}
+
+/** @param {Shown} shown */
+function outcome({ report, stopped }) {
+  const status = report?.status ?? "error";
+  return status === "error" && stopped ? "stopped" : status;
 }
 
 /** @param {string} gate */

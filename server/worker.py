@@ -1,0 +1,104 @@
+"""A server in this process and a browser with one page, which does what it is given.
+
+The browser is opened anew when it has to be: after a crash, a hang, or losses of its device.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from server.errors import PageError
+from server.run import Run
+from server.service import Service
+from server.session import Opening, Session
+from server.training import Training
+
+T = TypeVar("T", Run, Training)
+
+POLL_S = 0.2
+# Chromium offers no adapter any more after a few crashes of its GPU process: do not go that far.
+LOSSES_PER_BROWSER = 2
+
+
+class Worker:
+    """Raises NoBrowser and NoAdapter, when it starts and whenever a browser has to be opened."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._service = Service()
+        self.session: Session | None = None
+        self.current: Run | Training | None = None  # under way
+        self._losses = 0
+        self._stale = False  # the browser must be opened anew before the next task
+
+    def start(self) -> None:
+        try:
+            self._service.start()
+            self.session = Session(self._service, self._opening)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the browser with all its processes, then the server."""
+        session, self.session = self.session, None
+        try:
+            if session is not None:
+                session.close()
+        finally:
+            self._service.stop()
+
+    def do(
+        self, submit: Callable[[Service, str], T], watch: Callable[[T], None] = lambda task: None
+    ) -> T:
+        """Gives the page what ``submit(service, page)`` makes, and waits until it is finished.
+
+        ``watch`` is called a few times a second meanwhile.
+        """
+        task, kind = self._once(submit, watch)
+        if kind == "no-adapter" or (kind == "device-lost" and not task.heard):
+            # Nothing has run: the browser offers no adapter after a crash, or had died unnoticed
+            # before it took the task. A new one may try, once.
+            self._stale = True
+            task, _ = self._once(submit, watch)
+        return task
+
+    def _once(
+        self, submit: Callable[[Service, str], T], watch: Callable[[T], None]
+    ) -> tuple[T, str | None]:
+        """The task, and the kind of the error that it ended in."""
+        self.current = task = submit(self._service, self._page())
+        self._wait(task, watch)
+        self.current = None
+        error = task.future.result().error
+        kind = error.kind if error else None
+        self._losses += kind == "device-lost"
+        # After a timeout the kernel may still occupy the GPU process, for ever.
+        self._stale = kind in ("timeout", "no-adapter") or self._losses >= LOSSES_PER_BROWSER
+        return task, kind
+
+    def _page(self) -> str:
+        """The id of a page that works."""
+        if self.session is not None and (self._stale or not self.session.usable):
+            self.session.close()
+            self.session = None
+        if self.session is None:
+            self.session = Session(self._service, self._opening)
+            self._losses, self._stale = 0, False
+        return self.session.page
+
+    def _wait(self, task: T, watch: Callable[[T], None]) -> None:
+        """In small steps: Ctrl+C is answered at once, and a dead server is noticed."""
+        try:
+            while not concurrent.futures.wait([task.future], POLL_S).done:
+                if not self._service.running:
+                    raise PageError("the server in this process ended during a run")
+                watch(task)
+        except BaseException:
+            store = self._service.store if isinstance(task, Run) else self._service.trainings
+            with suppress(PageError):  # it may be the server that has ended
+                store.cancel(task.id)
+            raise
