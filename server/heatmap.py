@@ -16,7 +16,7 @@ import numpy as np
 
 from server.attention_problem import Array, Problem
 from server.cases import Case
-from server.inputs import constant_addends, make_inputs
+from server.inputs import few_weights, make_inputs
 from server.judge import problem_of, tile_of
 from server.measure import Bounds, measure, part_of, sample_of
 from server.outputs import AXES, logical, outputs_of
@@ -60,7 +60,7 @@ def heat_map(
     spec = next(spec for spec in outputs_of(case) if spec.name == name)
     problem = problem_of(case, make_inputs(case))
     tile = tile_of(done)
-    bounds = Bounds(kappa, constant_addends(case), case.dtype == "f16")
+    bounds = Bounds(kappa, few_weights(case), case.dtype == "f16")
     output = _head(problem, name, logical(case, spec, actual), b, h, bounds, tile, case.seed)
     row_axis, column_axis = _plane_axes(name)
     planes, cell_rows, cell_columns = _cells(output)

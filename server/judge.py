@@ -11,7 +11,7 @@ from server.attention_problem import Array, Problem, rows_with_keys
 from server.cases import Case
 from server.controls import negative_controls
 from server.errors import CaseError, ShapeError
-from server.inputs import constant_addends, digest, make_inputs
+from server.inputs import digest, few_weights, make_inputs
 from server.measure import Bounds, Measured, Sample, measure, sample_of
 from server.outputs import AXES, logical, outputs_of, want
 from server.patterns import Bools, Geometry, describe
@@ -80,10 +80,9 @@ def _judge(
     if wrong is not None:
         return _report(case, done, kappa, wrong, seeded=seeded)
     problem = problem_of(case, inputs)
-    alike = constant_addends(case) if seeded else addends_alike(inputs)
     tile = tile_of(done)
     sample = sample_of(problem, tile, case.seed)
-    bounds = Bounds(kappa, alike, case.dtype == "f16")
+    bounds = Bounds(kappa, seeded and few_weights(case), case.dtype == "f16")
     measured = measure(problem, actual_of(case, tensors), bounds, sample)
     comparisons = [compare(output, tile) for output in measured.outputs]
     _, high = problem.key_range(np.arange(case.Tq))
@@ -119,20 +118,6 @@ def problem_of(case: Case, inputs: Mapping[str, Array]) -> Problem:
 def actual_of(case: Case, tensors: Mapping[str, Array]) -> dict[str, Array]:
     """The uploaded outputs in logical order."""
     return {spec.name: logical(case, spec, tensors[spec.name]) for spec in outputs_of(case)}
-
-
-def addends_alike(inputs: Mapping[str, Array]) -> bool:
-    """Whether the caller's own arrays make sums of equal terms.
-
-    That is so in a head whose k, v or do has equal rows, or whose q is zero.
-    """
-    for name in ("q", "k", "v", "do"):
-        array = inputs.get(name)
-        if array is not None and array.shape[1] > 1:
-            first = 0 if name == "q" else array[:, :1]
-            if (array == first).all(axis=(1, 3)).any():
-                return True
-    return False
 
 
 def tile_of(done: Done) -> dict[str, int]:

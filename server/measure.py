@@ -33,7 +33,7 @@ class Bounds:
     """What the bounds depend on beside the block."""
 
     kappa: float
-    constant_addends: bool
+    few_weights: bool
     f16: bool
 
 
@@ -122,7 +122,7 @@ def _both(
         pieces = block_bounds(
             block,
             kappa=bounds.kappa,
-            constant_addends=bounds.constant_addends,
+            few_weights=bounds.few_weights,
             f16=bounds.f16,
         )
         allowed.add(block, pieces)

@@ -14,9 +14,9 @@ a score of the row, a row may lose κ·u·W of the magnitudes that it sums::
   results were off by 1.4 times the bound at D = 2 and scores near −8000.
 - ½√N: random-walk growth of the sums over the keys. Where many of their terms are equal, rounding
   errors have one sign and grow with N: the term is then N/8 if that is more, the most that adding N
-  equal terms can lose, over κ = 4 (N/32 failed a sum of 300 of them by 1.3). That is so in the
-  families zeros, ties and onehot, and in rows whose weights all lie within 4u of 1/N, less than the
-  spacing of the running sum (measured: up to 2u errors have one sign, from 2u on they do not).
+  equal terms can lose, over κ = 4 (N/32 failed a sum of 300 of them by 1.3). That is so where the
+  weights of a row lie within 4u of 1/N, less than the spacing of the running sum (measured: up to
+  2u errors have one sign, from there on they do not), and where they take few values: onehot.
 - dK and dV are sums over rows: where these outnumber the keys, N is at least the excess (without it
   a right dV exceeded the bound 2.7 times: 32 heads on one key head, Tq = 1024, Tk = 2, dO > 0).
 - Each bound has a floor, 2·2⁻¹²⁶ times the same sum with P (and dS) replaced by 1 and times the
@@ -73,7 +73,7 @@ def weight(s_bar: F64, n_terms: F64, D: int, alike: Bools) -> F64:
 
 
 def block_bounds(
-    block: Block, *, kappa: float = KAPPA, constant_addends: bool = False, f16: bool = False
+    block: Block, *, kappa: float = KAPPA, few_weights: bool = False, f16: bool = False
 ) -> dict[str, F64]:
     """The block's share of every bound, to be assembled as ``Block.outputs()`` is.
 
@@ -83,7 +83,7 @@ def block_bounds(
     D, n = block.q.shape[1], block.n_keys
     extra = H16 if f16 else 0.0
     with np.errstate(all="ignore"):
-        alike = constant_addends | (block.peak * n <= 1 + SAME * n)
+        alike = few_weights | (block.peak * n <= 1 + SAME * n)
         w = weight(block.s_bar, n, D, alike)
         exact = np.expm1(kappa * U * w)
         floor = FLUSHED * block.seen

@@ -8,7 +8,7 @@ from fake_upload import done, results, uploads
 
 from server.cases import Case
 from server.heatmap import LARGEST, HeatMap, heads_of, heat_map, safetensors
-from server.inputs import constant_addends, make_inputs
+from server.inputs import few_weights, make_inputs
 from server.judge import actual_of, problem_of, tile_of
 from server.measure import Bounds, measure, sample_of
 from server.outputs import outputs_of
@@ -37,7 +37,7 @@ def drawn(case, name, actual, b, h, kappa=4.0):
 def test_every_element_has_the_ratio_that_the_judge_gave_it(text):
     case = Case.parse(text)
     arrays = shaped(case, results(case))
-    bounds = Bounds(4.0, constant_addends(case), False)
+    bounds = Bounds(4.0, few_weights(case), False)
     problem = problem_of(case, make_inputs(case))
     whole = measure(problem, actual_of(case, arrays), bounds, None)
     for output in whole.outputs:

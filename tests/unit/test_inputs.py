@@ -11,7 +11,7 @@ import pytest
 from server import inputs
 from server.cases import Case
 from server.grammar import DISTS
-from server.inputs import constant_addends, digest, make_inputs
+from server.inputs import digest, few_weights, make_inputs
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/inputs-golden.json").read_text())
 
@@ -205,6 +205,6 @@ def test_indexcoded_values_tell_where_they_stand() -> None:
         assert v[b, t, n, d] == 1 + (t, n, b, d)[d % 4] % 61
 
 
-def test_only_zeros_ties_and_onehot_add_many_equal_terms() -> None:
-    alike = [d for d in DISTS if constant_addends(Case.parse(f"forward:T=5,D=8,dist={d}"))]
-    assert alike == ["zeros", "ties", "onehot"]
+def test_only_onehot_has_few_weights() -> None:
+    few = [d for d in DISTS if few_weights(Case.parse(f"forward:T=5,D=8,dist={d}"))]
+    assert few == ["onehot"]

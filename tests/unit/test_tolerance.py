@@ -37,7 +37,7 @@ def worst(x, *, got=None, alike=False, wrong=None, **options):
     truth, allowed = Assembly(problem, names), Assembly(problem, names)
     for block in walk(problem):
         truth.add(block, block.outputs())
-        allowed.add(block, block_bounds(block, constant_addends=alike))
+        allowed.add(block, block_bounds(block, few_weights=alike))
     return {
         n: float(ratios(got[n].reshape(t.shape), t, allowed.arrays[n]).max())
         for n, t in truth.arrays.items()
