@@ -113,7 +113,7 @@ def judged(spec: TrainingSpec, curves: Curves, done: TrainingDone) -> TrainingRe
     error, attention that did not run as often as the steps need, then the gate.
     """
     if done.error is not None:
-        return failed(spec, curves, done.error.kind, done.error.message, done)
+        return failed(spec, curves, done.error, done)
     wanted = PASSES_PER_STEP * spec.config.layers * len(curves.losses)
     if done.attention_passes == 0 or done.attention_passes != wanted:
         message = (
@@ -121,7 +121,7 @@ def judged(spec: TrainingSpec, curves: Curves, done: TrainingDone) -> TrainingRe
             f"the attention, the page recorded {done.attention_passes}"
             + ("" if done.attention_passes else ": nothing was dispatched")
         )
-        return failed(spec, curves, "page", message, done)
+        return failed(spec, curves, RunError("page", message), done)
     gate = _gate(spec, curves)
     return _report(
         spec,
@@ -135,15 +135,11 @@ def judged(spec: TrainingSpec, curves: Curves, done: TrainingDone) -> TrainingRe
 
 
 def failed(
-    spec: TrainingSpec,
-    curves: Curves,
-    kind: str,
-    message: str,
-    done: TrainingDone | None = None,
+    spec: TrainingSpec, curves: Curves, error: RunError, done: TrainingDone | None = None
 ) -> TrainingReport:
     """The report on a training that could not be judged: an error, or a refusal by name."""
-    status = "skip" if kind == Unsupported.kind else "error"
-    return _report(spec, curves, status, message, done, error=RunError(kind, message))
+    status = "skip" if error.kind == Unsupported.kind else "error"
+    return _report(spec, curves, status, error.message, done, error=error)
 
 
 def _gate(spec: TrainingSpec, curves: Curves) -> gates.Gate:

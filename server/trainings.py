@@ -15,7 +15,7 @@ from server.dispatch import JUDGING, SENT
 from server.errors import CaseError
 from server.loop import Loop
 from server.pages import Pages
-from server.report import jsonable
+from server.report import RunError, jsonable
 from server.settings import Settings
 from server.training import Training
 from server.training_report import TrainingDone, TrainingReport, failed, judged
@@ -119,8 +119,8 @@ class TrainingStore:
         """Ends an unfinished training as an error, or as refused if it is unsupported."""
         if training.state == SENT:
             self._pages.send(training.sent_to, "train-cancel", {"training": training.id})
-        report = failed(training.spec, training.curves, kind, message, training.done)
-        self._finish(training, report)
+        error = RunError(kind, message)
+        self._finish(training, failed(training.spec, training.curves, error, training.done))
 
     def _accept(self, training: Training) -> None:
         self._trainings[training.id] = training

@@ -14,6 +14,7 @@ from server.launch_flags import chromium_flags
 from server.paths import STATIC
 from server.service import Service
 from server.settings import Settings
+from server.training_spec import TrainingSpec
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
@@ -182,6 +183,53 @@ def test_a_syntax_error_is_shown_with_its_line_and_the_next_case_passes(tab: Tab
     assert "let weight = 1.0 / ;" in message
     tab.run("forward:T=8,D=8")
     tab.headline("ALL PASS")
+
+
+def test_a_training_is_drawn_while_it_runs_until_it_is_stopped(tab: Tab) -> None:
+    tab.open()
+    tab.page.select_option("#train-gate", "overfit")
+    assert tab.page.is_disabled("#train-stop")
+    tab.page.click("#train-start")
+    tab.page.wait_for_function(
+        "() => document.querySelectorAll('#train-table tr').length > 2", timeout=SOON_MS
+    )
+    assert tab.page.get_attribute("main", "data-state") == "running"
+    assert tab.page.is_disabled("#train-start")
+    assert "loss 5.5" in tab.page.get_attribute("#train-chart svg", "aria-label").lower()
+    assert "L" in tab.page.get_attribute("#train-chart .curve-page", "d")
+    assert "steps/s" in tab.page.inner_text("#train-figures")
+    tab.page.click("#train-stop")
+    tab.wait("finished")
+    assert tab.page.inner_text("#train-headline") == "STOPPED"
+    assert tab.page.is_disabled("#train-stop")
+    tab.run("forward:T=8,D=8")
+    tab.headline("ALL PASS")
+    assert tab.complaints == []
+
+
+def test_a_training_that_somebody_else_asks_for_is_shown_with_its_verdict(tab: Tab) -> None:
+    tab.open()
+    spec = TrainingSpec.of("tiny", gate="none", attention="baseline", steps=3)
+    training = tab.service.trainings.submit(spec, page=tab.id)
+    shown = tab.page.locator("#train-headline", has_text="PASS")
+    shown.wait_for(timeout=SOON_MS)
+    report = training.future.result(1)
+    assert tab.page.inner_text("#train-message") == report.message
+    tab.page.click("#training summary")
+    rows = [row.split() for row in tab.page.locator("#train-table tr").all_inner_texts()]
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    assert [row[1] for row in rows] == [f"{loss:.6f}" for loss in report.losses]
+    assert "attention baseline" in tab.page.inner_text("#train-figures")
+    assert tab.complaints == []
+
+
+def test_a_training_that_cannot_be_asked_for_says_why(tab: Tab) -> None:
+    tab.open()
+    tab.page.select_option("#train-preset", "behemoth")
+    tab.page.click("#train-start")
+    tab.page.locator("#train-headline", has_text="NOT STARTED").wait_for(timeout=SOON_MS)
+    assert "FA2_MAX_TWIN_BYTES" in tab.page.inner_text("#train-message")
+    assert not tab.page.is_disabled("#train-start")
 
 
 def test_without_an_adapter_the_page_names_the_step_and_the_flag(

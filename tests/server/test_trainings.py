@@ -220,7 +220,9 @@ def test_a_refusal_or_an_error_of_the_page_is_told_without_waiting(
         ("error", "device-lost", "error"),
     ):
         ask(live)
-        told = train(page, truth[:4], status=status, error={"kind": kind, "message": "why"})
+        error = {"kind": kind, "message": "why", "file": "train/add.wgsl", "line": 3}
+        told = train(page, truth[:4], status=status, error=error)
+        assert told["error"] == {**error, "column": None}
         assert (told["status"], told["message"], told["error"]["kind"]) == (expected, "why", kind)
         assert len(told["losses"]) == 4
 

@@ -35,6 +35,11 @@ def test_just_under_five_percent_passes_and_just_over_fails() -> None:
     assert not drift([1.0501 * x for x in TWIN], TWIN).passed
 
 
+def test_a_drift_that_passes_but_is_no_rounding_is_called_wrong() -> None:
+    assert "something is wrong" in drift([1.0011 * x for x in TWIN], TWIN).message
+    assert "wrong" not in drift([1.0009 * x for x in TWIN], TWIN).message
+
+
 def test_the_first_ten_steps_are_not_judged_and_the_eleventh_is() -> None:
     assert drift(with_loss(TWIN, 10, 9.0), TWIN).passed
     assert drift(with_loss(TWIN, 11, 9.0), TWIN).step == 11
