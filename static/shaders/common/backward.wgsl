@@ -24,15 +24,15 @@ const_assert HEAD_DIM <= ROW_PITCH && D_TILES <= 4u && 4u * TX % R_CHUNK == 0u;
 // S needs Q and K, dP needs dO and V: `gradient` tells the two apart, a constant at every call.
 // What lies past the end is plausible numbers of the next head, so it must be read as zero.
 fn query_element(gradient: bool, at: u32, i: u32, d: u32) -> f32 {
-  if (i >= params.Tq || d >= HEAD_DIM) { return 0.0; }
-  if (gradient) { return dO[at + i * params.do_row + d]; }
-  return Q[at + i * params.q_row + d];
+  let exists = i < params.Tq && d < HEAD_DIM;
+  if (gradient) { return select(0.0, dO[at + i * params.do_row + d], exists); }
+  return select(0.0, Q[at + i * params.q_row + d], exists);
 }
 
 fn key_element(gradient: bool, at: u32, j: u32, d: u32) -> f32 {
-  if (j >= params.Tk || d >= HEAD_DIM) { return 0.0; }
-  if (gradient) { return V[at + j * params.v_row + d]; }
-  return K[at + j * params.k_row + d];
+  let exists = j < params.Tk && d < HEAD_DIM;
+  if (gradient) { return select(0.0, V[at + j * params.v_row + d], exists); }
+  return select(0.0, K[at + j * params.k_row + d], exists);
 }
 
 // Four floats of X, TX apart: neighbouring invocations read neighbouring addresses.
