@@ -49,13 +49,14 @@ def own() -> Iterator[Harness]:
 
 @contextmanager
 def while_it_runs(harness: Harness, act: Callable[[], object]) -> Iterator[None]:
-    """``act`` is called once the page has the next run in hand."""
+    """``act`` is called once the page has had the next run for a while."""
 
     def wait() -> None:
         deadline = time.monotonic() + LONG_S
         while time.monotonic() < deadline:
             run = harness.current
-            if run is not None and (run.progress or {}).get("phase") == "run":
+            # The page reports a few times a second at most, so one phase may hide another.
+            if run is not None and (run.progress or {}).get("phase") in ("run", "readback"):
                 time.sleep(0.3)  # the kernel has been submitted by then
                 act()
                 return
