@@ -104,7 +104,8 @@ def train(
             "--limit",
             metavar="S",
             min=0.001,
-            help="Refuse what would take longer than this by the adapter's measured speed (120).",
+            help="Refuse what would take longer than this by the adapter's measured speed (60 for "
+            "--bench, else 300).",
             show_default=False,
         ),
     ] = None,

@@ -49,7 +49,8 @@ class Settings(BaseSettings):
 
     base_deadline_s: float = Field(default=20.0, gt=0)  # for any run; the work is added to it
     flops_per_s: float = Field(default=1e9, gt=0)  # a software adapter on two cores
-    training_limit_s: float = Field(default=120.0, gt=0)  # all steps, by the speed measured first
+    training_limit_s: float = Field(default=300.0, gt=0)  # all steps, by the speed measured first
+    bench_limit_s: float = Field(default=60.0, gt=0)  # the same for a benchmark
     deadline_grace_s: float = Field(default=5.0, ge=0)  # the page may report its own timeout first
     upload_s: float = Field(default=120.0, gt=0)  # for the body of one request
     page_lost_s: float = Field(default=5.0, gt=0)  # without a stream: its sent run is lost

@@ -42,7 +42,7 @@ class TrainingPrinter:
             plural = "" if spec.steps == 1 else "s"
             self._print(
                 f"{spec.steps} step{plural} of each attention, after an untimed warm-up of one "
-                "block over one short sequence"
+                "block over short sequences"
             )
 
     def watcher(self, spec: TrainingSpec) -> Watcher:

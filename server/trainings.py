@@ -58,7 +58,9 @@ class TrainingStore:
                 f"{settings.max_twin_bytes}; use a smaller preset, or raise FA2_MAX_TWIN_BYTES"
             )
         base_s = settings.base_deadline_s if timeout_s is None else timeout_s
-        limit_s = settings.training_limit_s if limit_s is None else limit_s
+        if limit_s is None:
+            bench = spec.gate == "bench"
+            limit_s = settings.bench_limit_s if bench else settings.training_limit_s
         work_s = spec.most_work / settings.flops_per_s
         training = Training(
             spec=spec,

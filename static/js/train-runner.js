@@ -55,8 +55,9 @@ import { Watch } from "./watch.js";
 /** The speed is measured over this time, or this many steps, whichever is over first. */
 const MEASURE_MS = 100;
 const MEASURE_STEPS = 10;
-/** Rows of the sequence that it is measured with. */
+/** Rows of the sequences that it is measured with, and the operations that fill a batch of them. */
 const MEASURE_T = 32;
+const MEASURE_WORK = 1e9;
 
 export class TrainRunner {
   /**
@@ -219,8 +220,8 @@ async function build(device, library, { config, attention: kernel, seed, one_bat
 }
 
 /**
- * Steps of one block over one short sequence of the same width: they run every pipeline once
- * before anything is timed, and tell how long the real steps will take.
+ * Steps of one block over short sequences: they run every pipeline once before anything is timed,
+ * and tell how long the real steps will take.
  *
  * @param {TrainJob} job
  * @param {GPUDevice} device
@@ -232,7 +233,7 @@ async function build(device, library, { config, attention: kernel, seed, one_bat
 async function measure(job, device, library, watch, hooks) {
   hooks.onProgress({ phase: "measure", done: 0, total: 1 });
   const { config, steps, limit_ms, preset } = job;
-  const small = { ...config, layers: 1, B: 1, T: Math.min(config.T, MEASURE_T) };
+  const small = smallOf(config);
   const building = build(device, library, { ...job, config: small });
   const { trainer, destroy } = await watch.race("building a small model", building);
   try {
@@ -259,6 +260,18 @@ async function measure(job, device, library, watch, hooks) {
   } finally {
     destroy();
   }
+}
+
+/**
+ * One block of a model, over fewer and shorter sequences.
+ *
+ * @param {Config} config
+ * @returns {Config}
+ */
+export function smallOf(config) {
+  const one = { ...config, layers: 1, B: 1, T: Math.min(config.T, MEASURE_T) };
+  const most = Math.max(1, Math.floor(MEASURE_WORK / flopsPerStep(one)));
+  return { ...one, B: Math.min(config.B, most) };
 }
 
 /**

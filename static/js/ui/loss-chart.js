@@ -12,7 +12,7 @@ import { curvesOf } from "../train-curves.js";
 /** @typedef {import("../train-curves.js").Point} Point */
 
 const LEFT = 54;
-const RIGHT = 10;
+const RIGHT = 16;
 const LOSS_HEIGHT = 210;
 const APART_HEIGHT = 84;
 const GAP = 34;

@@ -38,6 +38,7 @@ export class TrainingView {
   #message = byId("train-message");
   #figures = byId("train-figures");
   #table = byId("train-table");
+  #twinSample = byId("train-twin-sample");
   #announcer = byId("train-announcer");
   #chart = new LossChart(byId("train-chart"));
   /** @type {Shown | null} */
@@ -115,6 +116,7 @@ export class TrainingView {
       ]),
     );
     this.#chart.show(curves);
+    this.#twinSample.hidden = !curves.compared;
     this.#rows(losses, twin);
   }
 
