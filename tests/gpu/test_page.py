@@ -103,7 +103,7 @@ def broken(old: str, new: str) -> dict[str, str]:
 
 def test_a_url_starts_its_suite_and_names_what_runs(tab: Tab) -> None:
     tab.open("&suite=seed&seed=0x2a&run=1&junk=1", state="finished")
-    assert tab.page.inner_text("#headline") == "ALL PASS"
+    tab.headline("ALL PASS")
     assert len(tab.lines()) == 12
     assert tab.lines()[0].startswith("✓ok o forward:T=16,H=4,D=8,attn=1,seed=42 0.")
     assert tab.page.url.endswith(f"?suite=seed&seed=0x2a&run=1&page={tab.id}")
@@ -260,7 +260,7 @@ def test_a_page_outlives_its_server(chromium: Any) -> None:
     with Service(Settings(host="127.0.0.1", port=port, allow_remote=False, token=None)):
         tab.page.wait_for_selector("#connection[data-connection='connected']", timeout=SOON_MS)
         tab.wait("finished")
-        assert "FAILED" in tab.page.inner_text("#headline")
+        tab.headline("FAILED")
         tab.run("forward:T=8,D=8")
         tab.headline("ALL PASS")
     tab.page.close()
@@ -275,4 +275,4 @@ def test_a_lost_device_is_replaced(tab: Tab) -> None:
         tab.run(f"forward:T={T},D=8")
         tab.page.locator("#lines tr", has_text=f"T={T}").wait_for(timeout=SOON_MS)
         tab.wait("finished")
-    assert tab.page.inner_text("#headline") == "ALL PASS"
+    tab.headline("ALL PASS")
