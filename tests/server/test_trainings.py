@@ -36,15 +36,18 @@ def truth() -> list[float]:
 
 
 @pytest.fixture
-def slow_twin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twin that is still under way when its page is done."""
+def slow_twin(monkeypatch: pytest.MonkeyPatch) -> list[Twin]:
+    """A twin that is still under way when its page is done; who took a step is listed."""
     step = Twin.step
+    stepped: list[Twin] = []
 
     def slow(self: Twin) -> float:
         time.sleep(SLOW_STEP_S)
+        stepped.append(self)
         return step(self)
 
     monkeypatch.setattr(server.twins.Twin, "step", slow)
+    return stepped
 
 
 def trainings(live: Live) -> TrainingStore:
@@ -207,24 +210,37 @@ def test_a_page_that_is_faster_than_numpy_waits_for_the_verdict(
         assert len(found["twin"]) < 50
         run = live.submit(CASE)
         assert page.next_event("job")["run"] == run, "the page is free meanwhile"
+        assert read(live, training)["state"] == "judging"
         assert told.result(10)["status"] == "pass"
     live.client.post(f"/api/runs/{run}/cancel")
 
 
+@pytest.mark.usefixtures("slow_twin")
 def test_a_refusal_or_an_error_of_the_page_is_told_without_waiting(
     live: Live, truth: list[float]
 ) -> None:
     page = live.page()
-    for status, kind, expected in (
-        ("skip", "unsupported", "skip"),
-        ("error", "device-lost", "error"),
+    for status, kind, expected, steps in (
+        ("skip", "unsupported", "skip", 0),
+        ("error", "device-lost", "error", 4),
+        ("error", "page", "error", 50),
     ):
         ask(live)
         error = {"kind": kind, "message": "why", "file": "train/add.wgsl", "line": 3}
-        told = train(page, truth[:4], status=status, error=error)
+        told = train(page, truth[:steps], status=status, error=error)
         assert told["error"] == {**error, "column": None}
+        assert len(told["twin"]) < 50
         assert (told["status"], told["message"], told["error"]["kind"]) == (expected, "why", kind)
-        assert len(told["losses"]) == 4
+        assert len(told["losses"]) == steps
+
+
+def test_a_page_that_failed_has_to_say_why(live: Live) -> None:
+    page = live.page()
+    training = ask(live)
+    page.next_event("train")
+    for status in ("skip", "error"):
+        assert problem(done(page, training, 0, status=status)) == (422, "invalid")
+    live.client.post(f"/api/trainings/{training}/cancel")
 
 
 def test_a_twin_that_fails_is_an_error_not_a_hang(
@@ -481,15 +497,15 @@ def test_a_training_is_stopped_queued_or_sent_and_the_page_is_free_again(live: L
     assert problem(again) == (409, "wrong-state")
 
 
-@pytest.mark.usefixtures("slow_twin")
-def test_the_twin_of_a_stopped_training_stops(live: Live) -> None:
+def test_the_twin_of_a_stopped_training_stops(live: Live, slow_twin: list[Twin]) -> None:
     page = live.page()
     training = ask(live)
     page.next_event("twin")
     live.client.post(f"/api/trainings/{training}/cancel")
-    steps = len(read(live, training)["twin"])
+    time.sleep(2 * SLOW_STEP_S)
+    steps = len(slow_twin)
     time.sleep(3 * SLOW_STEP_S)
-    assert len(read(live, training)["twin"]) == steps
+    assert len(slow_twin) == steps
     following = ask(live)
     while page.next_event("twin")["training"] != following:
         pass  # what the first twin had told before

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from server import cli_train
@@ -16,7 +19,7 @@ from server.cli import app
 from server.errors import CaseError
 from server.report import RunError
 from server.training import Training
-from server.training_console import PHASES
+from server.training_console import PHASES, TrainingPrinter
 from server.training_report import TrainingReport
 from server.training_results import TrainingResults
 from server.training_spec import TrainingSpec
@@ -241,6 +244,30 @@ def test_a_file_that_cannot_be_written_is_an_error(run: Run, tmp_path: Path) -> 
 
 def test_nothing_that_ran_is_no_success() -> None:
     assert TrainingResults().exit_code() == 3
+
+
+def test_steps_are_shown_once_numpy_has_done_them_too() -> None:
+    spec = TrainingSpec.of("tiny")
+    training = Training(spec, None, 1.0, 1.0, False, state="sent")
+    out = io.StringIO()
+    console = Console(file=out)
+    watch = TrainingPrinter(console).watcher(spec)
+    training.took(TWIN, [1.0] * 50)
+    training.twin = TWIN[:12]
+    watch(training)
+    assert [line.split()[1] for line in out.getvalue().splitlines()] == ["1", "5", "10"]
+    training.twin = TWIN
+    watch(training)
+    assert len(out.getvalue().splitlines()) == 11
+
+
+def test_the_speed_leaves_the_first_step_out_unless_it_is_the_only_one() -> None:
+    spec = TrainingSpec.of("tiny")
+    training = Training(spec, None, 1.0, 1.0, False)
+    report = ends("pass", [1, 1, 1], step_ms=100)(training)
+    assert replace(report, elapsed_ns=(9e9, 1e8, 1e8)).steps_per_s == pytest.approx(10)
+    assert replace(report, elapsed_ns=(2e9,)).steps_per_s == pytest.approx(0.5)
+    assert replace(report, elapsed_ns=()).steps_per_s is None
 
 
 def test_a_long_silence_is_broken_by_what_is_being_done(
