@@ -3,7 +3,7 @@ import { createAttention, requiredLimits } from "./attention/index.js";
 import { inputDigest, makeInputs } from "./inputs.js";
 import { JobBuffers, outputLimits } from "./job-buffers.js";
 import { storeInputs } from "./layout.js";
-import { asRunError, RunError } from "./run-error.js";
+import { asRunError, HARMLESS, RunError } from "./run-error.js";
 import { Watch } from "./watch.js";
 
 /** @typedef {import("./transport.js").Job} Job */
@@ -48,9 +48,6 @@ const WORK_PER_SUBMIT = 5e8;
 
 /** What a person can do about a GPU process that a runaway kernel keeps busy. */
 const STUCK = " (a browser that does not answer here has to be restarted)";
-
-/** Errors after which a device is as good as new. */
-const HARMLESS = ["unsupported", "compile", "no-adapter"];
 
 /** Runs jobs on one kept device and its compiled pipelines. */
 export class Runner {

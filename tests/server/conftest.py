@@ -6,6 +6,7 @@ import contextlib
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,13 +14,18 @@ import httpx
 import pytest
 from fake_page import FakePage, client
 
+from server import presets
 from server.app import create_app
+from server.gpt import Twin
 from server.pages import Pages
+from server.presets import GptConfig
 from server.runs import RunStore
 from server.serving import make_server
 from server.settings import Settings
 
 CASE = "forward:T=8,H=2,D=4"
+MICRO = GptConfig(layers=2, C=8, T=8, B=2, H=2, D=4, rate=0.01)
+SLOW_STEP_S = 0.05  # of NumPy
 
 
 class Live:
@@ -130,3 +136,32 @@ def serve() -> Iterator[Serve]:
     """``serve(max_runs=2)`` starts one more server with other settings."""
     with contextlib.ExitStack() as stack:
         yield lambda **overrides: stack.enter_context(Live(**overrides))
+
+
+@pytest.fixture
+def micro(monkeypatch: pytest.MonkeyPatch) -> GptConfig:
+    """A preset of that name; fifty steps of it take NumPy a tenth of a second."""
+    monkeypatch.setitem(presets.PRESETS, "micro", MICRO)  # type: ignore[arg-type]
+    return MICRO
+
+
+@pytest.fixture(scope="session")
+def truth() -> list[float]:
+    """Fifty losses of ``micro``, as NumPy has them."""
+    twin = Twin(MICRO, seed=3)
+    return [twin.step() for _ in range(50)]
+
+
+@pytest.fixture
+def slow_twin(monkeypatch: pytest.MonkeyPatch) -> list[Twin]:
+    """A twin that is still under way when its page is done; who took a step is listed."""
+    step = Twin.step
+    stepped: list[Twin] = []
+
+    def slow(self: Twin) -> float:
+        time.sleep(SLOW_STEP_S)
+        stepped.append(self)
+        return step(self)
+
+    monkeypatch.setattr(Twin, "step", slow)
+    return stepped

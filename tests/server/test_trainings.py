@@ -1,4 +1,4 @@
-"""Trainings, with a page that has its losses from NumPy, or makes them up."""
+"""What a training is asked for, what the page is told, and the verdict on its losses."""
 
 from __future__ import annotations
 
@@ -6,108 +6,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
 import pytest
 from conftest import CASE, Live, Serve
-from fake_page import ADAPTER, FakePage
+from fake_training import ask, done, ended, problem, read, train, trainings
 
 import server.twins
-from server import presets
 from server.errors import CaseError
 from server.gpt import Twin
-from server.presets import GptConfig
 from server.training_spec import TrainingSpec
-from server.trainings import TrainingStore
 
-MICRO = GptConfig(layers=2, C=8, T=8, B=2, H=2, D=4, rate=0.01)
-SLOW_STEP_S = 0.05
-
-
-@pytest.fixture(autouse=True)
-def _micro(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A preset whose fifty steps take NumPy a tenth of a second."""
-    monkeypatch.setitem(presets.PRESETS, "micro", MICRO)  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def truth() -> list[float]:
-    twin = Twin(MICRO, seed=3)
-    return [twin.step() for _ in range(50)]
-
-
-@pytest.fixture
-def slow_twin(monkeypatch: pytest.MonkeyPatch) -> list[Twin]:
-    """A twin that is still under way when its page is done; who took a step is listed."""
-    step = Twin.step
-    stepped: list[Twin] = []
-
-    def slow(self: Twin) -> float:
-        time.sleep(SLOW_STEP_S)
-        stepped.append(self)
-        return step(self)
-
-    monkeypatch.setattr(server.twins.Twin, "step", slow)
-    return stepped
-
-
-def trainings(live: Live) -> TrainingStore:
-    store: TrainingStore = live.app.state.trainings
-    return store
-
-
-def ask(live: Live, **body: Any) -> str:
-    """The id of a new training, asked for over HTTP."""
-    response = live.client.post("/api/trainings", json={"preset": "micro", "seed": "3", **body})
-    assert response.status_code == 201, response.text
-    training = str(response.json()["training"])
-    assert response.headers["location"] == f"/api/trainings/{training}"
-    return training
-
-
-def send(page: FakePage, training: str, first: int, losses: list[Any]) -> httpx.Response:
-    body = {"first": first, "losses": losses, "elapsed_ns": [2e6] * len(losses)}
-    return page.http.post(f"/api/trainings/{training}/steps", json=body)
-
-
-def done(page: FakePage, training: str, steps: int, **fields: Any) -> httpx.Response:
-    body = {
-        "status": "ok",
-        "attention_passes": 2 * MICRO.layers * steps,
-        "kernels": ["fa2_forward", "fa2_backward"],
-        "size_bytes": 12345,
-        "adapter": ADAPTER,
-        "engine": "NumPy",
-        **fields,
-    }
-    return page.http.post(f"/api/trainings/{training}/done", json=body)
-
-
-def train(page: FakePage, losses: list[Any], **fields: Any) -> dict[str, Any]:
-    """Does the next training as a page would, and gives what the server says of it."""
-    training = page.next_event("train")["training"]
-    for first in range(0, len(losses), 7):
-        assert send(page, training, first + 1, losses[first : first + 7]).status_code == 204
-    response = done(page, training, len(losses), **fields)
-    assert response.status_code == 200, response.text
-    told: dict[str, Any] = response.json()
-    assert told["training"] == training
-    return told
-
-
-def read(live: Live, training: str) -> dict[str, Any]:
-    found: dict[str, Any] = live.client.get(f"/api/trainings/{training}").json()
-    return found
-
-
-def ended(live: Live, training: str, timeout_s: float = 5) -> dict[str, Any]:
-    found = trainings(live).get(training)
-    assert found is not None
-    found.future.result(timeout_s)
-    return read(live, training)
-
-
-def problem(response: httpx.Response) -> tuple[int, str]:
-    return response.status_code, response.json()["type"].removeprefix("urn:fa2:problem:")
+pytestmark = pytest.mark.usefixtures("micro")
 
 
 # The verdict
@@ -384,155 +292,6 @@ def test_the_oldest_finished_trainings_are_evicted(serve: Serve) -> None:
         train(page, [5.0])
     kept = [row["training"] for row in live.client.get("/api/trainings").json()]
     assert kept == [ids[3], ids[2]]
-
-
-# Steps
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "kind"),
-    [
-        ({"first": 3, "losses": [1.0], "elapsed_ns": [1]}, 409, "duplicate"),
-        ({"first": 5, "losses": [1.0], "elapsed_ns": [1]}, 409, "missing-steps"),
-        ({"first": 0, "losses": [1.0], "elapsed_ns": [1]}, 422, "invalid"),
-        ({"first": 4, "losses": [1.0] * 48, "elapsed_ns": [1] * 48}, 422, "invalid"),
-        ({"first": 4, "losses": [1.0], "elapsed_ns": [1, 1]}, 422, "invalid"),
-        ({"first": 4, "losses": [], "elapsed_ns": []}, 422, "invalid"),
-        ({"first": 4, "losses": [1.0] * 1001, "elapsed_ns": [1] * 1001}, 422, "invalid"),
-        ({"first": 4, "losses": ["many"], "elapsed_ns": [1]}, 422, "invalid"),
-        ({"first": 4, "losses": [None], "elapsed_ns": [1]}, 422, "invalid"),
-        ({"first": 4, "losses": [1.0], "elapsed_ns": [-1]}, 422, "invalid"),
-    ],
-    ids=["again", "gap", "zero", "too many", "times", "none", "flood", "word", "null", "negative"],
-)
-def test_steps_out_of_order_and_out_of_shape_change_nothing(
-    live: Live, truth: list[float], body: dict[str, Any], status: int, kind: str
-) -> None:
-    page = live.page()
-    training = ask(live)
-    page.next_event("train")
-    assert send(page, training, 1, truth[:3]).status_code == 204
-    assert problem(page.http.post(f"/api/trainings/{training}/steps", json=body)) == (status, kind)
-    assert read(live, training)["losses"] == truth[:3]
-    live.client.post(f"/api/trainings/{training}/cancel")
-
-
-def test_nobody_can_add_to_a_training_that_is_queued_or_over(live: Live) -> None:
-    page = live.page()
-    training = ask(live, gate="none", steps=1, page="elsewhere")
-    for state in ("queued", "error"):
-        assert read(live, training)["state"] == state
-        assert problem(send(page, training, 1, [5.0])) == (409, "wrong-state")
-        assert problem(done(page, training, 1)) == (409, "wrong-state")
-        answer = page.http.post(f"/api/trainings/{training}/progress", json={"phase": "step"})
-        assert problem(answer) == (409, "wrong-state")
-        live.client.post(f"/api/trainings/{training}/cancel")
-
-
-def test_progress_is_shown_until_the_step_is_done(live: Live, truth: list[float]) -> None:
-    page = live.page()
-    training = ask(live)
-    page.next_event("train")
-    body = {"phase": "step", "done": 0.25, "total": 1}
-    assert page.http.post(f"/api/trainings/{training}/progress", json=body).status_code == 204
-    assert read(live, training)["progress"] == body
-    send(page, training, 1, truth[:1])
-    assert read(live, training)["progress"] is None
-    body["phase"] = "lunch"
-    answer = page.http.post(f"/api/trainings/{training}/progress", json=body)
-    assert problem(answer) == (422, "invalid")
-    live.client.post(f"/api/trainings/{training}/cancel")
-
-
-# Ends
-
-
-def test_a_page_that_vanishes_is_an_error_that_keeps_its_losses(
-    serve: Serve, truth: list[float]
-) -> None:
-    live = serve(page_lost_s=0.1)
-    page = live.page()
-    training = ask(live)
-    page.next_event("train")
-    send(page, training, 1, truth[:5])
-    page.close()
-    told = ended(live, training)
-    assert (told["status"], told["error"]["kind"]) == ("error", "device-lost")
-    assert "went away before it was done (after 5 of 50 steps)" in told["message"]
-    assert told["losses"] == truth[:5]
-
-
-def test_a_step_past_its_deadline_is_a_timeout_and_each_step_has_its_own(serve: Serve) -> None:
-    live = serve(deadline_grace_s=0, base_deadline_s=0.4)
-    page = live.page()
-    training = ask(live, gate="none")
-    page.next_event("train")
-    for step in range(1, 4):
-        time.sleep(0.25)
-        assert send(page, training, step, [5.0]).status_code == 204, "0.75 s in all"
-    told = ended(live, training)
-    assert (told["status"], told["error"]["kind"]) == ("error", "timeout")
-    assert "no step within 0.4" in told["message"]
-    assert "after 3 of 100 steps" in told["message"]
-    assert page.next_event("train-cancel") == {"training": training}
-    assert done(page, training, 3).status_code == 409
-
-
-def test_a_training_is_stopped_queued_or_sent_and_the_page_is_free_again(live: Live) -> None:
-    queued = ask(live)
-    assert live.client.post(f"/api/trainings/{queued}/cancel").status_code == 204
-    assert (read(live, queued)["state"], "stopped" in read(live, queued)["message"]) == (
-        "error",
-        True,
-    )
-    page = live.page()
-    training = ask(live)
-    run = live.submit(CASE)
-    page.next_event("train")
-    assert live.client.get(f"/api/runs/{run}").json()["state"] == "queued", "one thing at a time"
-    assert live.client.post(f"/api/trainings/{training}/cancel").status_code == 204
-    assert page.next_event("train-cancel") == {"training": training}
-    assert page.work(page.next_event("job"))["status"] == "pass"
-    again = live.client.post(f"/api/trainings/{training}/cancel")
-    assert problem(again) == (409, "wrong-state")
-
-
-def test_the_twin_of_a_stopped_training_stops(live: Live, slow_twin: list[Twin]) -> None:
-    page = live.page()
-    training = ask(live)
-    page.next_event("twin")
-    live.client.post(f"/api/trainings/{training}/cancel")
-    time.sleep(2 * SLOW_STEP_S)
-    steps = len(slow_twin)
-    time.sleep(3 * SLOW_STEP_S)
-    assert len(slow_twin) == steps
-    following = ask(live)
-    while page.next_event("twin")["training"] != following:
-        pass  # what the first twin had told before
-    for row in live.client.get("/api/trainings").json():
-        live.client.post(f"/api/trainings/{row['training']}/cancel")
-
-
-def test_a_training_that_may_have_been_lost_is_sent_again(live: Live, truth: list[float]) -> None:
-    page = live.page()
-    ask(live)
-    page.next_event("train")  # into a connection that dies
-    page.close()
-    page.gone(live.pages)
-    again = live.page(page.id)
-    assert train(again, truth)["status"] == "pass"
-
-
-def test_a_stopping_server_ends_trainings(serve: Serve) -> None:
-    live = serve()
-    page = live.page()
-    running, waiting = ask(live), ask(live, page="nobody")
-    page.next_event("train")
-    futures = [trainings(live).get(one) for one in (running, waiting)]
-    live.server.should_exit = True
-    for training in futures:
-        assert training is not None
-        assert training.future.result(5).message == "the server was stopped"
 
 
 def test_a_twin_that_this_server_has_no_memory_for_is_refused(serve: Serve) -> None:
