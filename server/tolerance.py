@@ -24,9 +24,12 @@ a score of the row, a row may lose κ·u·W of the magnitudes that it sums::
   to zero. (Without that for dS a right dK of 1.9e-37 exceeded its bound 1.4 times.)
 - Where it multiplies weights, κuW is e^κuW − 1: the same while it is small, and still a bound where
   scores are so large that their rounding alone changes a weight many times over.
-- f16 storage adds h·(|value| + the same sum of magnitudes), h = 2⁻¹¹: the value is rounded once
-  when stored, P or O once when they are kept in f16. Below 2⁻¹⁴ f16 has a fixed step, hence
-  2⁻²⁵. LSE and attn are float32 in every case and gain nothing.
+- f16 storage adds r(|value|) and the same sum of magnitudes with r(P), for dQ and dK r(G), in the
+  place of κu·W·P: the value is rounded once when stored, P or dS once when a kernel keeps them in
+  f16, and Δ comes from the rounded O. r(x) = min(x, max(h·x, 2⁻²⁵)), h = 2⁻¹¹, is what rounding x
+  to f16 may cost: half a step, which is fixed below 2⁻¹⁴, and all of x below 2⁻²⁵. (With h·x alone
+  a dK from weights in f16 exceeded its bound 14.6 times: T = 200, scores near ±100.) LSE and attn
+  are float32 in every case and gain nothing.
 - softcap: the slope 1 − t², t = tanh(x / c), scales the score's own error, |c·t| joins S̄, and dx
   = dS∘(1 − t²) may be off by dS·|t|·(the error of t, doubled).
 
@@ -81,7 +84,7 @@ def block_bounds(
     needs the assembled value.
     """
     D, n = block.q.shape[1], block.n_keys
-    extra = H16 if f16 else 0.0
+    kept = rounded_f16 if f16 else np.zeros_like
     with np.errstate(all="ignore"):
         alike = few_weights | (block.peak * n <= 1 + SAME * n)
         w = weight(block.s_bar, n, D, alike)
@@ -89,7 +92,7 @@ def block_bounds(
         floor = FLUSHED * block.seen
         few = FLUSHED * n[:, None]  # each term, and the result, may be flushed for itself
         found = {
-            "o": (exact + extra)[:, None] * block.a + floor @ np.abs(block.v) + few,
+            "o": exact[:, None] * block.a + (kept(block.p) + floor) @ np.abs(block.v) + few,
             "lse": kappa * U * w + FLUSHED,
             "attn": exact[:, None] * block.p + floor,
         }
@@ -97,19 +100,20 @@ def block_bounds(
             do, k, v = np.abs(block.do), np.abs(block.k), np.abs(block.v)
             delta = (do * block.a).sum(axis=1)
             size = do @ v.T + delta[:, None]  # |dO||V|ᵀ + Δ̄, so that G = P∘size
-            share = (exact + extra)[:, None] * block.p + floor  # κu·W∘P, [R,K]
-            dx = _slope(block, share * size, size, kappa) + floor
+            share = exact[:, None] * block.p + floor  # κu·W∘P, [R,K]
+            kept_ds = kept(block.p * size)
+            dx = _slope(block, share * size + kept_ds, size, kappa) + floor
             scale = abs(block.scale)
             found["dq"] = scale * (dx @ k) + few * (1 + scale)
 
             terms = np.maximum(n, block.extra_terms)
             w = weight(block.s_bar, terms, D, alike)
-            share = (np.expm1(kappa * U * w) + extra)[:, None] * block.p + floor
+            share = np.expm1(kappa * U * w)[:, None] * block.p + floor
             few = floor.sum(axis=0)[:, None]
-            dx = _slope(block, share * size, size, kappa) + floor
+            dx = _slope(block, share * size + kept_ds, size, kappa) + floor
             found["dk"] = scale * (dx.T @ np.abs(block.q)) + few * (1 + scale)
-            found["dv"] = share.T @ do + few
-            found["dbias"] = share * size + floor
+            found["dv"] = (share + kept(block.p)).T @ do + few
+            found["dbias"] = share * size + kept_ds + floor
     return found
 
 
@@ -125,6 +129,12 @@ def _slope(block: Block, bound: F64, size: F64, kappa: float) -> F64:
     error_of_t = 0.5 * np.sqrt(block.q.shape[1] + AROUND) * slope * block.x / block.softcap + 4
     widened: F64 = bound * slope + kappa * U * block.p * size * 2 * t * error_of_t
     return widened
+
+
+def rounded_f16(size: F64) -> F64:
+    """What rounding numbers of this size to f16 may cost."""
+    found: F64 = np.minimum(size, np.maximum(H16 * size, STEP16))
+    return found
 
 
 def stored_f16(bound: F64, value: F64) -> F64:

@@ -6,7 +6,8 @@
  * The whole buffer is filled with the pass's poison before the pass, so a word that is still
  * poison was not written, and a guard word that is not poison was. The kernel's binding starts at
  * the data and reaches to the end of the buffer: an overrun lands in the guard behind it, where
- * it is seen, and not at a clamped index, where it would spoil the last element.
+ * it is seen, and not at a clamped index, where it would spoil the last element. The guard behind
+ * an odd number of f16 elements begins with the other half of the last one's word.
  */
 
 /** Also the largest offset alignment that WebGPU asks of a storage binding. */
@@ -37,7 +38,8 @@ export function unframe(buffer, dataBytes) {
   return {
     data: new Uint8Array(buffer, GUARD_BYTES, dataBytes),
     front: new Uint32Array(buffer, 0, GUARD_WORDS),
-    back: new Uint32Array(buffer, buffer.byteLength - GUARD_BYTES, GUARD_WORDS),
+    // A copy, since it need not be aligned.
+    back: new Uint32Array(buffer.slice(GUARD_BYTES + dataBytes, 2 * GUARD_BYTES + dataBytes)),
   };
 }
 

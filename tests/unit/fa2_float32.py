@@ -28,13 +28,30 @@ def _weighted(total: Any, p: Any, v: Any) -> None:
         total += p[:, j, None] * v[j]
 
 
-def fa2(q, k, v, *, do=None, bias=None, causal=True, offset=0, softcap=0.0, scale=None, tile=16):
-    """Canonical arrays in, ``o lse attn dq dk dv dbias`` out, all float32. No windows."""
+def through_f16(x: Any) -> Any:
+    return x.astype(np.float16).astype(F)
+
+
+def _as_it_is(x: Any) -> Any:
+    return x
+
+
+def fa2(
+    q, k, v, *,
+    do=None, bias=None, causal=True, offset=0, softcap=0.0, scale=None, tile=16,
+    stored=_as_it_is, kept=_as_it_is,
+):  # fmt: skip
+    """Canonical arrays in, ``o lse attn dq dk dv dbias`` out, all float32. No windows.
+
+    ``stored``: what storing an output does to it (the backward reads o as it was stored);
+    ``kept``: what keeping P and dS between two products does to them.
+    """
     with np.errstate(all="ignore"):
-        return _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile)
+        got = _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile, stored, kept)
+        return {n: stored(a) if n in ("o", "dq", "dk", "dv") else a for n, a in got.items()}
 
 
-def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile):
+def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile, stored, kept):
     B, Tq, H, D = q.shape
     Tk, Hkv = k.shape[1:3]
     scale = F(D**-0.5 if scale is None else scale)
@@ -77,7 +94,7 @@ def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile):
                     l_i, acc = l_i * alpha, acc * alpha[:, None]
                     for c in range(len(j)):
                         l_i = l_i + p[:, c]
-                    _weighted(acc, p, V[j])
+                    _weighted(acc, kept(p), V[j])
                     m = m_new
                 some = l_i > 0
                 safe = np.where(some, l_i, F(1))
@@ -92,7 +109,7 @@ def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile):
             dO = do[b, :, h].astype(F)
             delta = np.zeros(Tq, F)
             for c in range(D):
-                delta += dO[:, c] * o[b, :, h, c]
+                delta += dO[:, c] * stored(o[b, :, h, c])
             for i0 in range(0, Tq, tile):
                 for j0 in range(0, Tk, tile):
                     i, j, s, seen, slope = scores(i0, j0)
@@ -100,7 +117,7 @@ def _fa2(q, k, v, do, bias, causal, offset, softcap, scale, tile):
                     ds = p * (_dot(dO[i], V[j]) - delta[i][:, None])
                     if "dbias" in got:
                         got["dbias"][b, h, i0 : i0 + len(i), j0 : j0 + len(j)] = ds
-                    dx = ds * slope
+                    dx, p = kept(ds * slope), kept(p)
                     dq, dk, dv = got["dq"][b, i, h], got["dk"][b, j, n], got["dv"][b, j, n]
                     _weighted(dq, dx, K[j])
                     _weighted(dk, dx.T, Q[i])

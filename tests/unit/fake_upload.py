@@ -40,8 +40,10 @@ def uploads(case, got):
         with np.errstate(all="ignore"):
             flat = np.ascontiguousarray(array).astype(spec.numpy).ravel()
         tensors[spec.name], tensors[f"{spec.name}.repeat"] = flat, flat.copy()
-        guards = np.repeat(np.array(POISON, np.uint32), 128)
-        tensors[f"{spec.name}.guards"] = guards
+        guards = np.repeat(np.array(POISON, np.uint32), 128).reshape(2, 2, 64)
+        if flat.nbytes % 4:  # the guard behind begins with the second half of a word
+            guards[:, 1] = np.roll(guards[:, 1].view(np.uint16), 1).view(np.uint32)
+        tensors[f"{spec.name}.guards"] = guards.ravel()
     return tensors
 
 

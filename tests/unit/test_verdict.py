@@ -88,6 +88,19 @@ def test_one_changed_guard_word_fails_on_its_side_and_pass(word, words):
     assert "0x3fc00000 = 1.5" in failure.message
 
 
+@pytest.mark.parametrize("size", [5, 6])
+def test_the_guard_behind_f16_begins_with_the_half_after_the_last_element(size):
+    halves = np.concatenate([np.repeat(np.array([word], np.uint32), 65) for word in POISON])
+    halves = halves.view(np.uint16).reshape(2, 130)[:, size % 2 :][:, :128]  # behind the data
+    front = np.repeat(np.array(POISON, np.uint32), 64).view(np.uint16).reshape(2, 128)
+    guards = np.ascontiguousarray(np.stack([front, halves], axis=1))
+    given = {"o": np.zeros(size, np.float16), "o.guards": guards.view(np.uint32).ravel()}
+    assert verdict.guards(["o"], given, POISON) is None
+    given["o.guards"].view(np.uint16)[128] = 0x3C00  # the half next to the last element
+    failure = verdict.guards(["o"], given, POISON)
+    assert "behind the output: 1 of 64 guard words changed in pass 1, the first" in failure.message
+
+
 def test_the_poison_of_the_other_pass_is_no_intact_guard():
     given = tensors()
     given["o.guards"] = given["o.guards"][::-1].copy()
