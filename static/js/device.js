@@ -1,4 +1,5 @@
 // @ts-check
+import { isSoftware, usefulFeatures } from "./attention/index.js";
 import { RunError } from "./run-error.js";
 
 /**
@@ -37,15 +38,14 @@ export class NoWebGPU extends RunError {
  * @property {Record<string, number>} limits  the most that a device of it may be given
  */
 
+/** @typedef {import("./attention/index.js").Described} Described what the library wants to know */
+
 /**
  * @typedef {object} Held a device in use
  * @property {GPUDevice} device
  * @property {AdapterFacts} adapter
  * @property {string[]} errors  what `uncapturederror` brought since the last case
  */
-
-/** Names of rasterisers: not every browser marks them as fallback adapters. */
-const SOFTWARE = /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software/i;
 
 /** @returns {Promise<GPUAdapter>} */
 export async function requestAdapter() {
@@ -85,10 +85,8 @@ export async function requestAdapter() {
  */
 export function adapterFacts(adapter) {
   const { vendor, architecture, device, description } = adapter.info;
-  const flags = /** @type {{isFallbackAdapter?: boolean}[]} */ ([adapter.info, adapter]);
-  const fallback =
-    flags.some(({ isFallbackAdapter }) => isFallbackAdapter) ||
-    SOFTWARE.test([vendor, architecture, device, description].join(" "));
+  const { isFallbackAdapter } = /** @type {{isFallbackAdapter?: boolean}} */ (adapter);
+  const fallback = isFallbackAdapter === true || isSoftware(adapter.info);
   return {
     vendor,
     architecture,
@@ -125,12 +123,20 @@ export class DeviceKeeper {
 
   /** @type {AdapterFacts | null} the adapter seen last */
   #facts = null;
+  /** @type {Described | null} the same adapter */
+  #described = null;
   /** @type {Record<string, number>} limits asked for so far */
   #asked = {};
 
   /** What is known of the adapter; null before one was seen. */
   get adapter() {
     return this.#facts;
+  }
+
+  /** The adapter as the library describes one. @throws {Error} before one was seen */
+  get described() {
+    if (this.#described === null) throw new Error("no adapter was seen yet: look() comes first");
+    return this.#described;
   }
 
   /** The limits of the device in use; {} without one. */
@@ -146,6 +152,7 @@ export class DeviceKeeper {
   async look() {
     if (this.#held) return this.#held.adapter;
     this.#fresh ??= await requestAdapter();
+    this.#described = this.#fresh;
     this.#facts = adapterFacts(this.#fresh);
     return this.#facts;
   }
@@ -172,6 +179,7 @@ export class DeviceKeeper {
     this.discard();
     this.#held = await openDevice(adapter, wanted);
     this.#facts = this.#held.adapter;
+    this.#described = adapter;
     this.#asked = wanted;
     this.#dropWhenLost(this.#held);
     return this.#held;
@@ -198,8 +206,8 @@ export class DeviceKeeper {
  * @returns {Promise<Held>}
  */
 async function openDevice(adapter, requiredLimits) {
-  /** @type {GPUFeatureName[]} */
-  const requiredFeatures = adapter.features.has("timestamp-query") ? ["timestamp-query"] : [];
+  const requiredFeatures = usefulFeatures(adapter.features);
+  if (adapter.features.has("timestamp-query")) requiredFeatures.push("timestamp-query");
   let device;
   try {
     device = await adapter.requestDevice({ requiredFeatures, requiredLimits });

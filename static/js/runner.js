@@ -8,7 +8,6 @@ import { Watch } from "./watch.js";
 
 /** @typedef {import("./transport.js").Job} Job */
 /** @typedef {import("./device.js").Held} Held */
-/** @typedef {import("./attention/index.js").Limits} Limits */
 /** @typedef {import("./attention/index.js").Operation} Operation */
 /** @typedef {import("./attention/index.js").Spec} LibrarySpec */
 /** @typedef {import("./inputs.js").InputSpec & Required<Omit<LibrarySpec, "strides">>} Spec */
@@ -104,7 +103,7 @@ export class Runner {
     const { spec, kernel } = job;
     const adapter = await watch.race(`looking for an adapter${STUCK}`, this.devices.look());
     done.adapter = adapter;
-    const limits = neededLimits(job, adapter.limits);
+    const limits = neededLimits(job, this.devices.described);
     const held = await watch.race(`opening a device${STUCK}`, this.devices.acquire(limits));
     watch.device(held.device.lost);
     held.errors.length = 0;
@@ -276,11 +275,11 @@ function openErrorScopes(device) {
  * The limits of a device for this job: the kernel's needs and those of the guarded outputs.
  *
  * @param {Job} job
- * @param {Record<string, number>} available
+ * @param {import("./device.js").Described} adapter
  */
-function neededLimits(job, available) {
-  const offered = /** @type {Limits & Record<string, number>} */ (available);
-  const needed = { ...requiredLimits(job.spec, offered, { kernel: job.kernel }) };
+function neededLimits(job, adapter) {
+  const available = /** @type {Record<string, number>} */ (/** @type {unknown} */ (adapter.limits));
+  const needed = { ...requiredLimits(job.spec, adapter, { kernel: job.kernel }) };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
     needed[name] = Math.max(needed[name] ?? 0, bytes);
     if (needed[name] > available[name]) {

@@ -112,7 +112,7 @@ export class TrainRunner {
   async #attempt(job, watch, hooks, done) {
     hooks.onProgress({ phase: "prepare", done: 0, total: 1 });
     done.adapter = await watch.race("looking for an adapter", this.devices.look());
-    const limits = neededLimits(job, done.adapter.limits);
+    const limits = neededLimits(job, this.devices.described);
     const held = await watch.race("opening a device", this.devices.acquire(limits));
     watch.device(held.device.lost);
     held.errors.length = 0;
@@ -278,21 +278,20 @@ export function smallOf(config) {
  * The limits of a device for this training: those of its attention and those of its buffers.
  *
  * @param {TrainJob} job
- * @param {Record<string, number>} available
+ * @param {import("./device.js").Described} adapter
  */
-function neededLimits({ config, attention: kernel }, available) {
-  const offered = /** @type {Limits & Record<string, number>} */ (available);
+function neededLimits({ config, attention: kernel }, adapter) {
   const wanted = /** @type {Record<string, number>} */ ({});
   const atLeast = (/** @type {Record<string, number>} */ limits) => {
     for (const [name, n] of Object.entries(limits)) wanted[name] = Math.max(n, wanted[name] ?? 0);
   };
   for (const op of /** @type {const} */ (["forward", "backward"])) {
-    atLeast(requiredLimits({ ...attentionSpec(config), op }, offered, { kernel }));
+    atLeast(requiredLimits({ ...attentionSpec(config), op }, adapter, { kernel }));
   }
   try {
     checkLimits(config, DEFAULT_LIMITS);
   } catch {
-    const { maxBufferSize, maxStorageBufferBindingSize } = offered;
+    const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
     atLeast({ maxBufferSize, maxStorageBufferBindingSize });
   }
   return wanted;

@@ -16,9 +16,9 @@
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 
-@group(0) @binding(1) var<storage, read> dscores: array<f32>;
-@group(0) @binding(2) var<storage, read> Q: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dK: array<f32>;
+@group(0) @binding(12) var<storage, read> dscores: array<f32>;
+@group(0) @binding(1) var<storage, read> Q: array<f32>;
+@group(0) @binding(9) var<storage, read_write> dK: array<f32>;
 
 @compute @workgroup_size(INVOCATIONS)
 fn attn_dk(@builtin(workgroup_id) workgroup: vec3<u32>,

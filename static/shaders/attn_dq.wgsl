@@ -15,9 +15,9 @@
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 
-@group(0) @binding(1) var<storage, read> dscores: array<f32>;
+@group(0) @binding(12) var<storage, read> dscores: array<f32>;
 @group(0) @binding(2) var<storage, read> K: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dQ: array<f32>;
+@group(0) @binding(8) var<storage, read_write> dQ: array<f32>;
 
 @compute @workgroup_size(INVOCATIONS)
 fn attn_dq(@builtin(workgroup_id) workgroup: vec3<u32>,

@@ -17,10 +17,10 @@
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 
-@group(0) @binding(1) var<storage, read> attn: array<f32>;
-@group(0) @binding(2) var<storage, read> V: array<f32>;
-@group(0) @binding(3) var<storage, read> dO: array<f32>;
-@group(0) @binding(4) var<storage, read_write> dscores: array<f32>;
+@group(0) @binding(11) var<storage, read> attn: array<f32>;
+@group(0) @binding(3) var<storage, read> V: array<f32>;
+@group(0) @binding(6) var<storage, read> dO: array<f32>;
+@group(0) @binding(12) var<storage, read_write> dscores: array<f32>;
 
 @compute @workgroup_size(INVOCATIONS)
 fn attn_dscores(@builtin(workgroup_id) workgroup: vec3<u32>,

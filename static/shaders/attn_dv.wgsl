@@ -16,9 +16,9 @@
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 
-@group(0) @binding(1) var<storage, read> attn: array<f32>;
-@group(0) @binding(2) var<storage, read> dO: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dV: array<f32>;
+@group(0) @binding(11) var<storage, read> attn: array<f32>;
+@group(0) @binding(6) var<storage, read> dO: array<f32>;
+@group(0) @binding(10) var<storage, read_write> dV: array<f32>;
 
 @compute @workgroup_size(INVOCATIONS)
 fn attn_dv(@builtin(workgroup_id) workgroup: vec3<u32>,

@@ -16,15 +16,14 @@
 // Error      f32 throughout; adds the rounding of LSE, |LSE| 2^-24 relative.
 // Source     Dao 2023, arXiv:2307.08691, Algorithm 2, line 11.
 //
+// @use storage
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 // @use common/outer.wgsl
 
-@group(0) @binding(1) var<storage, read> Q: array<f32>;
-@group(0) @binding(2) var<storage, read> K: array<f32>;
-@group(0) @binding(3) var<storage, read> LSE: array<f32>;
-@group(0) @binding(4) var<storage, read_write> attn: array<f32>;
+@group(0) @binding(5) var<storage, read> LSE: array<f32>;
+@group(0) @binding(11) var<storage, read_write> attn: array<f32>;
 
 const_assert BR == 4u * TY && BC == 4u * TX;
 
@@ -58,8 +57,10 @@ fn attn_writeback(@builtin(workgroup_id) workgroup: vec3<u32>,
 
   var S = mat4x4<f32>();
   for (var d = 0u; d < HEAD_DIM; d++) {
-    S += outer(vec4<f32>(Q[q_row.x + d], Q[q_row.y + d], Q[q_row.z + d], Q[q_row.w + d]),
-               vec4<f32>(K[k_row.x + d], K[k_row.y + d], K[k_row.z + d], K[k_row.w + d]));
+    S += outer(vec4<f32>(q_element(q_row.x + d), q_element(q_row.y + d),
+                         q_element(q_row.z + d), q_element(q_row.w + d)),
+               vec4<f32>(k_element(k_row.x + d), k_element(k_row.y + d),
+                         k_element(k_row.z + d), k_element(k_row.w + d)));
   }
   S = S * params.scale;
   let bh = item.b * params.H + item.h;

@@ -12,12 +12,11 @@
 // Error      f32; a sum of HEAD_DIM products.
 // Source     Dao 2023, arXiv:2307.08691, Algorithm 2, line 4.
 //
+// @use storage
 // @use common/params.wgsl
 // @use common/grid.wgsl
 
-@group(0) @binding(1) var<storage, read> O: array<f32>;
-@group(0) @binding(2) var<storage, read> dO: array<f32>;
-@group(0) @binding(3) var<storage, read_write> delta: array<f32>;
+@group(0) @binding(7) var<storage, read_write> delta: array<f32>;
 
 @compute @workgroup_size(BR)
 fn fa2_delta(@builtin(workgroup_id) workgroup: vec3<u32>,
@@ -29,6 +28,6 @@ fn fa2_delta(@builtin(workgroup_id) workgroup: vec3<u32>,
   let do_at = params.do_offset + item.b * params.do_batch + item.h * params.do_head
       + i * params.do_row;
   var sum = 0.0;
-  for (var d = 0u; d < HEAD_DIM; d++) { sum += dO[do_at + d] * O[o_at + d]; }
+  for (var d = 0u; d < HEAD_DIM; d++) { sum += do_element(do_at + d) * o_element(o_at + d); }
   delta[(item.b * params.H + item.h) * params.Tq + i] = sum;
 }

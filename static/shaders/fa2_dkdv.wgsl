@@ -21,19 +21,14 @@
 // Source     Dao 2023, arXiv:2307.08691, Algorithm 2; [A2:n] is its line n. The paper leaves
 //            `scale` out, and adds to dQ in the same loop, which needs atomics: see fa2_dq.wgsl.
 //
+// @use storage
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 // @use common/backward.wgsl
 
-@group(0) @binding(1) var<storage, read> Q: array<f32>;
-@group(0) @binding(2) var<storage, read> K: array<f32>;
-@group(0) @binding(3) var<storage, read> V: array<f32>;
-@group(0) @binding(4) var<storage, read> dO: array<f32>;
 @group(0) @binding(5) var<storage, read> LSE: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dK: array<f32>;
-@group(0) @binding(8) var<storage, read_write> dV: array<f32>;
+@group(0) @binding(7) var<storage, read> delta: array<f32>;
 
 const_assert BC == 4u * TY && BR == 4u * TX;
 
@@ -59,8 +54,8 @@ fn slope(p: vec4<f32>, dp: vec4<f32>, i: u32, head: u32) -> vec4<f32> {
 fn store_column(dk: vec4<f32>, dv: vec4<f32>, d: u32, j: u32, dk_at: u32, dv_at: u32) {
   for (var r = 0u; r < 4u; r++) {
     if (j + r < params.Tk && d < HEAD_DIM) {
-      dK[dk_at + (j + r) * params.dk_row + d] = dk[r] * params.scale;
-      dV[dv_at + (j + r) * params.dv_row + d] = dv[r];
+      store_dk(dk_at + (j + r) * params.dk_row + d, dk[r] * params.scale);
+      store_dv(dv_at + (j + r) * params.dv_row + d, dv[r]);
     }
   }
 }

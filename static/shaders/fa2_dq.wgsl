@@ -18,18 +18,14 @@
 //            `scale` out, and adds to dQ in the loop that makes dK and dV, which needs atomics;
 //            here S and dP are computed a second time instead.
 //
+// @use storage
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 // @use common/backward.wgsl
 
-@group(0) @binding(1) var<storage, read> Q: array<f32>;
-@group(0) @binding(2) var<storage, read> K: array<f32>;
-@group(0) @binding(3) var<storage, read> V: array<f32>;
-@group(0) @binding(4) var<storage, read> dO: array<f32>;
 @group(0) @binding(5) var<storage, read> LSE: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dQ: array<f32>;
+@group(0) @binding(7) var<storage, read> delta: array<f32>;
 
 const_assert BR == 4u * TY && BC == 4u * TX;
 
@@ -44,7 +40,7 @@ fn walked_element(gradient: bool, at: u32, j: u32, d: u32) -> f32 {
 fn store_column(column: vec4<f32>, d: u32, i: u32, at: u32) {
   for (var r = 0u; r < 4u; r++) {
     if (i + r < params.Tq && d < HEAD_DIM) {
-      dQ[at + (i + r) * params.dq_row + d] = column[r] * params.scale;
+      store_dq(at + (i + r) * params.dq_row + d, column[r] * params.scale);
     }
   }
 }

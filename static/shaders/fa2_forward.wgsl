@@ -17,15 +17,12 @@
 // Source     Dao 2023, arXiv:2307.08691, Algorithm 1; [A1:n] is its line n. The paper leaves
 //            `scale` out; here S means scale * Q K^T.
 //
+// @use storage
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
 // @use common/outer.wgsl
 
-@group(0) @binding(1) var<storage, read> Q: array<f32>;
-@group(0) @binding(2) var<storage, read> K: array<f32>;
-@group(0) @binding(3) var<storage, read> V: array<f32>;
-@group(0) @binding(4) var<storage, read_write> O: array<f32>;
 @group(0) @binding(5) var<storage, read_write> LSE: array<f32>;
 
 // One column more than needed keeps the rows of a tile in different memory banks.
@@ -44,7 +41,7 @@ const_assert BC % V_CHUNK == 0u;
 
 fn load_q(at: u32, i: u32, d: u32) -> f32 {
   // A read past a row's end would meet the next head: plausible numbers, so it must be a zero.
-  return select(0.0, Q[at + i * params.q_row + d], i < params.Tq && d < HEAD_DIM);
+  return select(0.0, q_element(at + i * params.q_row + d), i < params.Tq && d < HEAD_DIM);
 }
 
 // Four floats of X, TX apart: neighbouring invocations read neighbouring addresses.
@@ -65,7 +62,7 @@ fn weigh(s: vec4<f32>, m: vec4<f32>) -> vec4<f32> {
 
 fn store_column(column: vec4<f32>, d: u32, i: u32, at: u32) {
   for (var r = 0u; r < 4u; r++) {
-    if (i + r < params.Tq && d < HEAD_DIM) { O[at + (i + r) * params.o_row + d] = column[r]; }
+    if (i + r < params.Tq && d < HEAD_DIM) { store_o(at + (i + r) * params.o_row + d, column[r]); }
   }
 }
 
@@ -111,7 +108,7 @@ fn process(item: Item, tx: u32, ty: u32) {
                                         load_q(q_at, i + 2u, q_d), load_q(q_at, i + 3u, q_d));
         for (var c = ty; c < BC; c += TY) {
           let exists = j0 + c < params.Tk && q_d < HEAD_DIM;
-          X[d * K_PITCH + c] = select(0.0, K[k_at + (j0 + c) * params.k_row + q_d], exists);
+          X[d * K_PITCH + c] = select(0.0, k_element(k_at + (j0 + c) * params.k_row + q_d), exists);
         }
       }
       workgroupBarrier();  // the chunk of Q and K is complete
@@ -150,7 +147,7 @@ fn process(item: Item, tx: u32, ty: u32) {
         let at = (c - c0) * V_PITCH;
         for (var d = tx; d < HEAD_DIM; d += TX) {
           // Beyond Tk the weight is 0, but 0 times whatever lies there need not be 0.
-          X[at + d] = select(0.0, V[v_at + (j0 + c) * params.v_row + d], j0 + c < params.Tk);
+          X[at + d] = select(0.0, v_element(v_at + (j0 + c) * params.v_row + d), j0 + c < params.Tk);
         }
       }
       workgroupBarrier();  // P and this chunk of V are complete

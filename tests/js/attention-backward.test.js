@@ -1,6 +1,7 @@
 // The backward: which kernels run in which order, what they are given, what the library allocates.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { factsOf } from "../../static/js/attention/facts.js";
 import { createAttention, Unsupported } from "../../static/js/attention/index.js";
 import { DEFAULT_LIMITS, requiredLimits } from "../../static/js/attention/limits.js";
 import { buildPlan } from "../../static/js/attention/plan.js";
@@ -20,7 +21,7 @@ const SPEC = /** @type {const} */ ({
 
 /** @param {object} [changes] @param {string} [kernel] */
 const planOf = (changes = {}, kernel = "auto", limits = DEFAULT_LIMITS) =>
-  buildPlan(/** @type {any} */ ({ ...SPEC, ...changes }), limits, { kernel });
+  buildPlan(/** @type {any} */ ({ ...SPEC, ...changes }), factsOf({ limits }), { kernel });
 
 /** @param {object} spec @param {RegExp} text @param {string} [kernel] */
 const refused = (spec, text, kernel = "auto", limits = DEFAULT_LIMITS) =>
@@ -119,9 +120,9 @@ test("matrices that the device cannot hold are refused with both numbers", () =>
   planOf(T, "baseline", large);
   const huge = { B: 1, H: 1, Hkv: 1, Tq: 5e7, Tk: 5e7, D: 1 }; // beyond exact integers
   refused(huge, /attn needs a buffer of 10000000000000000 bytes, .* 1073741824/, "baseline", large);
-  const asked = requiredLimits({ ...SPEC, ...T }, large, { kernel: "baseline" });
+  const asked = requiredLimits({ ...SPEC, ...T }, { limits: large }, { kernel: "baseline" });
   assert.deepEqual(asked, { maxStorageBufferBindingSize: 2 ** 28 });
-  assert.deepEqual(requiredLimits({ ...SPEC, ...T }, large), {});
+  assert.deepEqual(requiredLimits({ ...SPEC, ...T }, { limits: large }), {});
   const few = { ...DEFAULT_LIMITS, maxStorageBuffersPerShaderStage: 7 };
   refused({}, /fa2_dkdv binds 8 storage buffers, this device allows 7/, "fa2", few);
 });

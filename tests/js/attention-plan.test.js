@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SpecError, Unsupported } from "../../static/js/attention/errors.js";
+import { factsOf } from "../../static/js/attention/facts.js";
 import { DEFAULT_LIMITS, requiredLimits } from "../../static/js/attention/limits.js";
 import { buildPlan, visiblePairs } from "../../static/js/attention/plan.js";
 
@@ -23,7 +24,7 @@ const DEVICES = { DEFAULT_LIMITS, SWIFTSHADER, H200 };
 
 /** @param {object} spec @param {object} [options] */
 const planOn = (spec, options = {}, limits = DEFAULT_LIMITS) =>
-  buildPlan(/** @type {any} */ (spec), limits, options);
+  buildPlan(/** @type {any} */ (spec), factsOf({ limits }), options);
 
 /** @param {object} spec @param {new (...args: any[]) => Error} type @param {RegExp} text */
 function refused(spec, type, text, options = {}, limits = DEFAULT_LIMITS) {
@@ -244,14 +245,27 @@ test("what the device cannot hold is refused with both numbers", () => {
 });
 
 test("limits to request are those above the default, never more than the adapter has", () => {
-  assert.deepEqual(requiredLimits({ Tq: 64, D: 64 }, H200), {});
+  const adapter = { limits: SWIFTSHADER };
+  const memory = { maxComputeWorkgroupStorageSize: 32768 };
+  assert.deepEqual(requiredLimits({ Tq: 64, D: 64 }, { limits: DEFAULT_LIMITS }), {});
+  assert.deepEqual(requiredLimits({ Tq: 64, D: 64 }, adapter), memory);
+  assert.deepEqual(requiredLimits({ Tq: 64, D: 64 }, { limits: H200 }), {
+    maxComputeWorkgroupStorageSize: 49152,
+    maxComputeInvocationsPerWorkgroup: 1024,
+    maxComputeWorkgroupSizeX: 1024,
+  });
   const big = /** @type {const} */ ({ Tq: 8192, D: 8, attn: true });
-  assert.deepEqual(requiredLimits(big, H200), { maxStorageBufferBindingSize: 268435456 });
-  assert.deepEqual(requiredLimits(big, H200, { extraBytes: 512 }), {
+  assert.deepEqual(requiredLimits(big, adapter), {
+    ...memory,
+    maxStorageBufferBindingSize: 268435456,
+  });
+  assert.deepEqual(requiredLimits(big, adapter, { extraBytes: 512 }), {
+    ...memory,
     maxStorageBufferBindingSize: 268435968,
     maxBufferSize: 268435968,
   });
-  assert.deepEqual(requiredLimits({ ...big, Tq: 65536 }, SWIFTSHADER), {
+  assert.deepEqual(requiredLimits({ ...big, Tq: 65536 }, adapter), {
+    ...memory,
     maxStorageBufferBindingSize: 2 ** 30,
     maxBufferSize: 2 ** 30,
   });

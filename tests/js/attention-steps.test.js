@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { factsOf } from "../../static/js/attention/facts.js";
 import { DEFAULT_LIMITS } from "../../static/js/attention/limits.js";
 import { buildPlan } from "../../static/js/attention/plan.js";
 import { cutPlan, foldGrid } from "../../static/js/attention/steps.js";
@@ -18,7 +19,10 @@ test("a longer grid is folded with fewer spare workgroups than it has rows", () 
 });
 
 test("steps cover every workgroup of every pass once, in order", () => {
-  const plan = buildPlan({ Tq: 1000, D: 16, H: 3, B: 2, attn: true }, DEFAULT_LIMITS);
+  const plan = buildPlan(
+    { Tq: 1000, D: 16, H: 3, B: 2, attn: true },
+    factsOf({ limits: DEFAULT_LIMITS }),
+  );
   for (const maxWork of [1, 1e4, 1e6, 1e7, Number.POSITIVE_INFINITY]) {
     const slices = cutPlan(plan, 65535, maxWork);
     plan.passes.forEach((pass, n) => {
@@ -43,7 +47,7 @@ test("steps cover every workgroup of every pass once, in order", () => {
 });
 
 test("a step without work is refused", () => {
-  const plan = buildPlan({ Tq: 4, D: 4 }, DEFAULT_LIMITS);
+  const plan = buildPlan({ Tq: 4, D: 4 }, factsOf({ limits: DEFAULT_LIMITS }));
   for (const maxWork of [0, -1, Number.NaN])
     assert.throws(() => cutPlan(plan, 65535, maxWork), RangeError);
 });

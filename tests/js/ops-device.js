@@ -71,7 +71,9 @@ export function fakeDevice(fails = {}) {
               log.dispatches.push(entryPoint);
               for (const { binding, resource } of entries) {
                 alive(resource.buffer);
-                const written = layout.entries[binding].buffer.type === "storage";
+                const written = layout.entries.some(
+                  (entry) => entry.binding === binding && entry.buffer.type === "storage",
+                );
                 if (written) new Float32Array(resource.buffer.memory).fill(log.dispatches.length);
               }
             });

@@ -7,7 +7,11 @@ import { evaluateSize } from "./size-expression.js";
  * @typedef {import("./spec.js").FullSpec} FullSpec
  * @typedef {import("./types.js").Limits} Limits
  * @typedef {import("./registry.js").Choice} Choice
+ * @typedef {import("./tiles.js").Fit} Fit
  */
+
+/** Bytes of an element of Q, K, V, O and their gradients; lse and attn are always f32. */
+const ELEMENT_BYTES = /** @type {Readonly<Record<string, number>>} */ ({ f32: 4, f16: 2 });
 
 /** The sizes that the registry's formulas may name. @param {FullSpec} spec */
 export const sizesOf = ({ B, H, Hkv, Tq, Tk, D }) => ({ B, H, Hkv, Tq, Tk, HEAD_DIM: D });
@@ -18,11 +22,12 @@ export const sizesOf = ({ B, H, Hkv, Tq, Tk, D }) => ({ B, H, Hkv, Tq, Tk, HEAD_
  * @returns {Record<string, number>}
  */
 export function bufferBytes(spec) {
-  const { B, H, Hkv, Tq, Tk, D, strides } = spec;
+  const { B, H, Hkv, Tq, Tk, D, dtype, strides } = spec;
   /** @param {import("./spec.js").Strided} tensor @param {number} T @param {number} heads */
   const span = (tensor, T, heads) => {
     const { offset, batch, row, head } = strides[tensor];
-    return 4 * (offset + (B - 1) * batch + (T - 1) * row + (heads - 1) * head + D);
+    const elements = offset + (B - 1) * batch + (T - 1) * row + (heads - 1) * head + D;
+    return Math.ceil((ELEMENT_BYTES[dtype] * elements) / 4) * 4; // bindings end at whole words
   };
   const q = span("q", Tq, H);
   const k = span("k", Tk, Hkv);
@@ -44,13 +49,28 @@ export function bufferBytes(spec) {
 
 /**
  * Bytes of each tensor that the passes hand on to one another and that the library allocates.
- * @param {Choice} choice @param {FullSpec} spec
+ * @param {Choice} choice
+ * @param {readonly Fit[]} fits whose constants the sizes may name
+ * @param {FullSpec} spec
  * @returns {Record<string, number>}
  */
-export function scratchBytes({ scratch = {} }, spec) {
+export function scratchBytes({ scratch = {} }, fits, spec) {
   const own = Object.entries(scratch).filter(([name]) => !(name === "attn" && spec.attn));
-  return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, sizesOf(spec))]));
+  const names = { ...numbersOf(...fits.map(({ constants }) => constants)), ...sizesOf(spec) };
+  return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, names)]));
 }
+
+/**
+ * The constants that a size may name.
+ * @param {readonly Readonly<Record<string, number | boolean>>[]} constants
+ * @returns {Record<string, number>}
+ */
+export const numbersOf = (...constants) =>
+  Object.fromEntries(
+    constants
+      .flatMap((some) => Object.entries(some))
+      .flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
+  );
 
 /**
  * Refuses buffers that the device or a 32-bit index cannot hold.

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * Puts a shader together: `enable …;` before the first line, the kernel file, the files that it
- * and they `@use`, and the constants last. WGSL does not care about the order at module scope, so
+ * and they `@use`, and the constants last. A `@use` names a file, or a role (`@use storage`) that the
+ * plan gives to a file. WGSL does not care about the order at module scope, so
  * the kernel keeps its own line numbers and the rest can be mapped back to its file.
  */
 import { ComposeError } from "./errors.js";
@@ -23,14 +24,16 @@ export const CONSTANTS_FILE = "(constants)";
  * @param {Readonly<Record<string, Constant>>} constants
  * @param {Readonly<Record<string, string>>} sources text of the kernel and of every used file
  * @param {object} [options]
+ * @param {Readonly<Record<string, string>>} [options.roles] the file that plays each role
  * @param {readonly string[]} [options.enable] WGSL extensions to enable
  * @param {readonly import("./params.js").Member[]} [options.params] members of `struct Params`
  * @returns {Composed}
- * @throws {ComposeError} a `@use` that names no file or comes twice, a constant that the text never
+ * @throws {ComposeError} a `@use` that names no file or comes twice, a role without a file, a constant that the text never
  *   mentions or declares itself, a `struct Params` that differs from `params`
  */
-export function compose(file, constants, sources, { enable = [], params = PARAMS } = {}) {
-  const files = usedFiles(file, sources);
+export function compose(file, constants, sources, options = {}) {
+  const { roles = {}, enable = [], params = PARAMS } = options;
+  const files = usedFiles(file, sources, roles);
   const prefix = enable.map((name) => `enable ${name}; `).join("");
   const parts = files.map((name) => ({ name, lines: sources[name].split("\n") }));
   const declarations = Object.entries(constants).map(([name, value]) =>
@@ -82,13 +85,16 @@ export function compose(file, constants, sources, { enable = [], params = PARAMS
 /**
  * The files that a text asks for, in order of appearance.
  * @param {string} text
- * @returns {{path: string, line: number, column: number, source: string}[]}
+ * @param {Readonly<Record<string, string>>} [roles] the file that plays each role
+ * @returns {{path: string, line: number, column: number, source: string}[]} a role without a file
+ *   keeps its name as the path
  */
-export function usesOf(text) {
+export function usesOf(text, roles = {}) {
   return text.split("\n").flatMap((source, n) => {
     const use = /^\s*\/\/\s*@use\b[ \t]*(.*?)\s*$/.exec(source);
     if (use === null) return [];
-    return [{ path: use[1], line: n + 1, column: source.indexOf("@use") + 1, source }];
+    const path = Object.hasOwn(roles, use[1]) ? roles[use[1]] : use[1];
+    return [{ path, line: n + 1, column: source.indexOf("@use") + 1, source }];
   });
 }
 
@@ -99,16 +105,20 @@ export const isShaderPath = (path) => /^(?:[a-z0-9_-]+\/)*[a-z0-9_-]+\.wgsl$/.te
  * The kernel file and everything it uses, each once, in the order of a breadth-first walk.
  * @param {string} file
  * @param {Readonly<Record<string, string>>} sources
+ * @param {Readonly<Record<string, string>>} roles
  */
-function usedFiles(file, sources) {
+function usedFiles(file, sources, roles) {
   if (!Object.hasOwn(sources, file)) {
     throw new ComposeError("no such shader file", { file, line: 0, column: 0 });
   }
   const files = [file];
   for (const user of files) {
     const seen = new Set();
-    for (const { path, line, column, source } of usesOf(sources[user])) {
+    for (const { path, line, column, source } of usesOf(sources[user], roles)) {
       const place = { file: user, line, column, source };
+      if (/^[a-z_]+$/.test(path)) {
+        throw new ComposeError(`@use ${path}: no file was chosen for this role`, place);
+      }
       if (!isShaderPath(path) || !Object.hasOwn(sources, path)) {
         throw new ComposeError(`@use "${path}": no such file in the shader folder`, place);
       }

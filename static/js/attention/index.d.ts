@@ -79,7 +79,8 @@ export type Spec = {
      */
     bias?: string;
     /**
-     * "f32" (default)
+     * of q, k, v, o and the gradients: "f32" (default) or "f16"; lse and attn
+     * are f32 always
      */
     dtype?: string;
     /**
@@ -112,6 +113,56 @@ export type Limits = {
      */
     maxBufferSize: number;
 };
+export type MatrixConfig = {
+    componentType: string;
+    resultComponentType: string;
+    M: number;
+    N: number;
+    K: number;
+};
+export type Described = {
+    limits: Limits;
+    features?: Iterable<string>;
+    /**
+     * of an adapter
+     */
+    info?: AdapterInfo;
+    /**
+     * of a device
+     */
+    adapterInfo?: AdapterInfo;
+};
+export type AdapterInfo = {
+    vendor?: string;
+    architecture?: string;
+    device?: string;
+    description?: string;
+    isFallbackAdapter?: boolean;
+    subgroupMinSize?: number;
+    subgroupMaxSize?: number;
+    subgroupMatrixConfigs?: readonly MatrixConfig[];
+};
+export type DeviceFacts = {
+    limits: Limits;
+    features: readonly string[];
+    /**
+     * "" = not told
+     */
+    vendor: string;
+    /**
+     * it computes on the CPU
+     */
+    software: boolean;
+    /**
+     * the smallest subgroup; 0 = none that a kernel may count on
+     */
+    subgroupMinSize: number;
+    subgroupMaxSize: number;
+    /**
+     * subgroup matrices, as "f16:f32:16x16x16"
+     */
+    matrices: readonly string[];
+};
 export type Pass = {
     /**
      * registry name
@@ -126,11 +177,19 @@ export type Pass = {
      */
     constants: Readonly<Record<string, number | boolean>>;
     /**
-     * binding n + 1 is
-     * entry n; binding 0 is the uniform
+     * the file that plays each role
+     */
+    roles: Readonly<Record<string, string>>;
+    /**
+     * WGSL extensions
+     */
+    enable: readonly string[];
+    /**
+     *   binding 0 is the uniform
      */
     bindings: readonly {
         name: TensorName;
+        binding: number;
         access: "read" | "write";
     }[];
     /**
@@ -327,6 +386,38 @@ export declare class CompileError extends AttentionError {
 export declare class ComposeError extends CompileError {
 }
 
+/** What a plan needs to know of a device, or of an adapter that has not yielded one yet. */
+/**
+ * The features worth requesting from an adapter: those that it has and that some kernel uses.
+ * Pass the result as `requiredFeatures`.
+ * @param {Iterable<string>} features of the adapter
+ * @returns {GPUFeatureName[]}
+ */
+export declare function usefulFeatures(features: Iterable<string>): GPUFeatureName[];
+/**
+ * Whether an adapter computes on the CPU.
+ * @param {{vendor?: string, architecture?: string, device?: string, description?: string,
+ *   isFallbackAdapter?: boolean}} info
+ */
+export declare function isSoftware(info: {
+    vendor?: string;
+    architecture?: string;
+    device?: string;
+    description?: string;
+    isFallbackAdapter?: boolean;
+}): boolean;
+/**
+ * @param {Described} described a GPUDevice, a GPUAdapter, or as much of one as is known
+ * @returns {DeviceFacts}
+ */
+export declare function factsOf({ limits, features, info, adapterInfo }: Described): DeviceFacts;
+/**
+ * A device whose subgroups turned out to be other than it says: kernels see none.
+ * @param {DeviceFacts} facts
+ * @returns {DeviceFacts}
+ */
+export declare const withoutSubgroups: (facts: DeviceFacts) => DeviceFacts;
+
 /** What WebGPU guarantees everywhere; a device made without requiredLimits has these. */
 export declare const DEFAULT_LIMITS: Readonly<{
     maxComputeWorkgroupStorageSize: 16384;
@@ -338,24 +429,24 @@ export declare const DEFAULT_LIMITS: Readonly<{
     maxBufferSize: 268435456;
 }>;
 /**
- * The limits to request from an adapter so that a plan for `spec` fits: those above the defaults,
- * never more than the adapter has. Pass the result as `requiredLimits`.
+ * The limits to request from an adapter so that the best plan for `spec` fits: those above the
+ * defaults, never more than the adapter has. Pass the result as `requiredLimits`.
  * @param {Spec} spec
- * @param {Limits} adapterLimits
+ * @param {Described} adapter a GPUAdapter, or as much of one as is known
  * @param {{extraBytes?: number, kernel?: string}} [options] what the caller adds to each of its own
  *   buffers, guards for example; the kernel that will be asked for
  * @returns {Record<string, number>} possibly empty
  * @throws {SpecError} the request contradicts itself
- * @throws {Unsupported} no kernel takes it
+ * @throws {Unsupported} no kernel takes it on this adapter
  */
-export declare function requiredLimits(spec: Spec, adapterLimits: Limits, { extraBytes, kernel }?: {
+export declare function requiredLimits(spec: Spec, adapter: Described, { extraBytes, kernel }?: {
     extraBytes?: number;
     kernel?: string;
 }): Record<string, number>;
 
 /**
  * Attention on a device. Nothing is fetched or compiled before `prepare`.
- * @param {GPUDevice} device with any limits and no features; stays the caller's
+ * @param {GPUDevice} device with any limits and features; stays the caller's
  * @param {object} [options]
  * @param {URL} [options.shaderBase] folder of the .wgsl files
  * @param {Readonly<Record<string, string>>} [options.shaders] texts by path under that folder, used

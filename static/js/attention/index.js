@@ -12,6 +12,7 @@
  */
 import { compose } from "./compose.js";
 import { Unsupported } from "./errors.js";
+import { factsOf } from "./facts.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
 import { digest, Pipelines } from "./pipelines.js";
@@ -19,6 +20,7 @@ import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 
 export { AttentionError, CompileError, ComposeError, SpecError, Unsupported } from "./errors.js";
+export { isSoftware, usefulFeatures } from "./facts.js";
 export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
 
 /**
@@ -30,12 +32,13 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
  * @typedef {import("./types.js").Buffers} Buffers
  * @typedef {import("./types.js").Strides} Strides
  * @typedef {import("./types.js").Limits} Limits
+ * @typedef {import("./types.js").Described} Described
  * @typedef {import("./types.js").Attention} Attention
  */
 
 /**
  * Attention on a device. Nothing is fetched or compiled before `prepare`.
- * @param {GPUDevice} device with any limits and no features; stays the caller's
+ * @param {GPUDevice} device with any limits and features; stays the caller's
  * @param {object} [options]
  * @param {URL} [options.shaderBase] folder of the .wgsl files
  * @param {Readonly<Record<string, string>>} [options.shaders] texts by path under that folder, used
@@ -43,6 +46,7 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
  * @returns {Attention}
  */
 export function createAttention(device, { shaderBase = SHADER_BASE, shaders = {} } = {}) {
+  const facts = factsOf(device);
   const sources = new ShaderSources(shaderBase, shaders);
   const pipelines = new Pipelines(device);
   const memory = new Memory(device);
@@ -50,14 +54,14 @@ export function createAttention(device, { shaderBase = SHADER_BASE, shaders = {}
   const operations = new Set();
 
   return {
-    plan: (spec, options) => buildPlan(spec, device.limits, options),
+    plan: (spec, options) => buildPlan(spec, facts, options),
 
     prepare: async (spec, options) => {
-      const plan = buildPlan(spec, device.limits, options);
+      const plan = buildPlan(spec, facts, options);
       const compiled = await Promise.all(
         plan.passes.map(async (pass) => {
-          const texts = await sources.closure(pass.file);
-          return pipelines.get(pass, compose(pass.file, pass.constants, texts));
+          const texts = await sources.closure(pass.file, pass.roles);
+          return pipelines.get(pass, compose(pass.file, pass.constants, texts, pass));
         }),
       );
       const texts = compiled.map(({ sha256 }) => sha256);

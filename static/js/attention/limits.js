@@ -1,12 +1,13 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
 import { bufferBytes, scratchBytes } from "./buffer-sizes.js";
-import { chooseKernel } from "./registry.js";
+import { choose } from "./choose.js";
+import { factsOf } from "./facts.js";
 import { completeSpec } from "./spec.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec
- * @typedef {import("./types.js").Limits} Limits
+ * @typedef {import("./types.js").Described} Described
  */
 
 /** What WebGPU guarantees everywhere; a device made without requiredLimits has these. */
@@ -20,26 +21,37 @@ export const DEFAULT_LIMITS = Object.freeze({
   maxBufferSize: 268435456,
 });
 
+/** What decides how large a tile may be: asked for as far as the adapter goes. */
+const TILE_LIMITS = /** @type {const} */ ([
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+]);
+
 /**
- * The limits to request from an adapter so that a plan for `spec` fits: those above the defaults,
- * never more than the adapter has. Pass the result as `requiredLimits`.
+ * The limits to request from an adapter so that the best plan for `spec` fits: those above the
+ * defaults, never more than the adapter has. Pass the result as `requiredLimits`.
  * @param {Spec} spec
- * @param {Limits} adapterLimits
+ * @param {Described} adapter a GPUAdapter, or as much of one as is known
  * @param {{extraBytes?: number, kernel?: string}} [options] what the caller adds to each of its own
  *   buffers, guards for example; the kernel that will be asked for
  * @returns {Record<string, number>} possibly empty
  * @throws {import("./errors.js").SpecError} the request contradicts itself
- * @throws {import("./errors.js").Unsupported} no kernel takes it
+ * @throws {import("./errors.js").Unsupported} no kernel takes it on this adapter
  */
-export function requiredLimits(spec, adapterLimits, { extraBytes = 0, kernel = "auto" } = {}) {
+export function requiredLimits(spec, adapter, { extraBytes = 0, kernel = "auto" } = {}) {
   const full = completeSpec(spec);
-  const own = Object.values(scratchBytes(chooseKernel(full, kernel), full));
+  const { choice, fits } = choose(full, factsOf(adapter), kernel);
+  const own = Object.values(scratchBytes(choice, fits, full));
   const callers = Object.values(bufferBytes(full)).map((bytes) => bytes + extraBytes);
   const largest = Math.max(...own, ...callers);
   /** @type {Record<string, number>} */
   const wanted = {};
+  for (const name of TILE_LIMITS) {
+    if (adapter.limits[name] > DEFAULT_LIMITS[name]) wanted[name] = adapter.limits[name];
+  }
   for (const name of /** @type {const} */ (["maxStorageBufferBindingSize", "maxBufferSize"])) {
-    if (largest > DEFAULT_LIMITS[name]) wanted[name] = Math.min(largest, adapterLimits[name]);
+    if (largest > DEFAULT_LIMITS[name]) wanted[name] = Math.min(largest, adapter.limits[name]);
   }
   return wanted;
 }

@@ -67,8 +67,8 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
     const pass = encoder.beginComputePass({ label: plan.kernel });
     slices.forEach((slice, n) => {
       const { pipeline, layout } = compiled[slice.pass];
-      const entries = plan.passes[slice.pass].bindings.map(({ name }, b) => ({
-        binding: b + 1,
+      const entries = plan.passes[slice.pass].bindings.map(({ name, binding }) => ({
+        binding,
         resource: bound[name],
       }));
       const params = { binding: 0, resource: { buffer: uniform, size: PARAMS_BYTES } };

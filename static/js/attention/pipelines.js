@@ -7,7 +7,8 @@ import { CompileError } from "./errors.js";
  * @typedef {object} Pass what a pipeline needs to know of one
  * @property {string} kernel entry point
  * @property {string} file path under the shader folder
- * @property {readonly {access: "read" | "write"}[]} bindings from 1 on; binding 0 is the uniform
+ * @property {readonly {access: "read" | "write", binding?: number}[]} bindings binding 0 is the
+ *   uniform, entry n is binding n + 1 unless it says otherwise
  * @typedef {object} Compiled
  * @property {GPUComputePipeline} pipeline
  * @property {GPUBindGroupLayout} layout
@@ -56,8 +57,8 @@ export class Pipelines {
       entries: [
         // The offset picks the Params of a step, so that one bind group serves all of them.
         { binding: 0, visibility: COMPUTE, buffer: { type: "uniform", hasDynamicOffset: true } },
-        ...pass.bindings.map(({ access }, n) => ({
-          binding: n + 1,
+        ...pass.bindings.map(({ access, binding }, n) => ({
+          binding: binding ?? n + 1,
           visibility: COMPUTE,
           buffer: /** @type {GPUBufferBindingLayout} */ ({
             type: access === "read" ? "read-only-storage" : "storage",

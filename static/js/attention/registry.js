@@ -3,12 +3,13 @@
  * The kernels that exist, as kernels.json lists them, and the question whether one of them takes
  * a request. A new kernel is a file under the shader folder and a row there.
  */
-import { SpecError, Unsupported } from "./errors.js";
+import { SpecError } from "./errors.js";
 import registry from "./kernels.json" with { type: "json" };
 
 /**
  * @typedef {import("./spec.js").FullSpec} FullSpec
  * @typedef {import("./types.js").TensorName} TensorName
+ * @typedef {import("./conditions.js").Conditions} Conditions
  * @typedef {object} Supports what a kernel takes; everything else is refused by name
  * @property {number} maxD
  * @property {string[]} dtype
@@ -24,19 +25,30 @@ import registry from "./kernels.json" with { type: "json" };
  * @property {string[]} [passes] names of the kernels that run, in order; default: this one alone
  * @property {string} [attnPass] of a forward: the kernel that writes attn after this one
  * @property {Record<string, string>} [scratch] a size in bytes for every tensor that only the
- *   passes see
+ *   passes see, over the sizes of the request and the constants of the passes
+ * @typedef {Conditions & {roles?: Record<string, string>, why?: string}
+ *   & Record<string, unknown>} Tile conditions, the file that plays a role if not the first that
+ *   may, the figure that justifies the row, and numbers: the capital names become constants
  * @typedef {object} KernelRow one shader
  * @property {string} name also the entry point
  * @property {string} file under the shader folder
- * @property {Partial<Record<TensorName, "read" | "write">>} bindings in binding order, from 1
+ * @property {Partial<Record<TensorName, "read" | "write">>} bindings
  * @property {boolean} [masked] whether it asks which keys a row sees; default true
- * @property {Record<string, number>[]} tiles the first row whose maxD, workgroup memory and
- *   invocations fit is taken; its capital names become constants
- * @property {Record<string, string>} derived further constants, as sizes over those above
+ * @property {Conditions} [needs] conditions of all tiles
+ * @property {string[]} [enable] WGSL extensions of the file itself
+ * @property {Record<string, string[]>} [roles] for every role that the files name in a `@use`, those
+ *   that can play it; the first whose conditions hold does
+ * @property {Tile[]} tiles the first row whose conditions hold and whose workgroup memory and
+ *   invocations the device offers is taken
+ * @property {Record<string, string>} derived further constants, as sizes over those of the tile,
+ *   HEAD_DIM and `group`, the query heads of a key head
  * @property {string} invocations a size: invocations of a workgroup
  * @property {Record<string, string>} workgroupMemory a size in bytes for every array there
  * @property {string} workgroups a size: workgroups of the whole grid
  * @property {string} work a size: floating-point operations of its matrix products
+ * @typedef {Conditions & {role: string, enable?: string[],
+ *   workgroupMemory?: Record<string, string>}} RoleFile a file that plays a role, where its
+ *   conditions hold, and what it needs beside the kernel's own
  */
 
 // JSON types list every key of every row; the rows' shape is what the typedefs say.
@@ -44,9 +56,19 @@ const ROWS = /** @type {readonly (Choice | KernelRow)[]} */ (
   /** @type {unknown} */ (registry.kernels)
 );
 
+/** Files that play a role, by path under the shader folder. */
+export const ROLE_FILES = /** @type {Readonly<Record<string, RoleFile>>} */ (
+  /** @type {unknown} */ (registry.roleFiles)
+);
+
 /** What can be chosen; the other rows are parts of these. */
 export const CHOICES = /** @type {readonly Choice[]} */ (
   ROWS.filter((row) => "op" in row && ["forward", "backward"].includes(row.op))
+);
+
+/** Every shader. */
+export const KERNEL_ROWS = /** @type {readonly KernelRow[]} */ (
+  ROWS.filter((row) => "file" in row)
 );
 
 /**
@@ -55,23 +77,18 @@ export const CHOICES = /** @type {readonly Choice[]} */ (
  * @returns {KernelRow}
  */
 export function kernelNamed(name) {
-  const row = ROWS.find((kernel) => kernel.name === name);
-  if (row === undefined || !("file" in row)) {
-    throw new SpecError(`kernel=${name}: there is no such kernel`);
-  }
+  const row = KERNEL_ROWS.find((kernel) => kernel.name === name);
+  if (row === undefined) throw new SpecError(`kernel=${name}: there is no such kernel`);
   return row;
 }
 
 /**
- * The first choice in registry order that takes the request.
- * @param {FullSpec} spec
+ * The choices that a word means, in order of preference.
  * @param {string} wanted "auto", a family or a name
- * @returns {Choice}
+ * @returns {readonly Choice[]} at least one
  * @throws {SpecError} nothing has that name
- * @throws {Unsupported} all that are meant refuse; the message is the reason of the first one that
- *   computes this op at all
  */
-export function chooseKernel(spec, wanted) {
+export function choicesNamed(wanted) {
   const meant = CHOICES.filter(
     ({ family, name }) => wanted === "auto" || family === wanted || name === wanted,
   );
@@ -79,12 +96,7 @@ export function chooseKernel(spec, wanted) {
     const names = [...new Set(CHOICES.flatMap(({ family, name }) => [family, name]))];
     throw new SpecError(`kernel=${wanted}: must be one of auto, ${names.join(", ")}`);
   }
-  const able = meant.find((choice) => refusal(choice, spec) === null);
-  if (able === undefined) {
-    const nearest = meant.find(({ op }) => op === spec.op) ?? meant[0];
-    throw new Unsupported(refusal(nearest, spec) ?? "");
-  }
-  return able;
+  return meant;
 }
 
 /**

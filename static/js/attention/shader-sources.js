@@ -24,10 +24,11 @@ export class ShaderSources {
   /**
    * A kernel file and everything it uses.
    * @param {string} file
+   * @param {Readonly<Record<string, string>>} [roles] the file that plays each role
    * @returns {Promise<Record<string, string>>} texts by path
    * @throws {ComposeError} a file cannot be had; the place is the `@use` that asks for it
    */
-  async closure(file) {
+  async closure(file, roles = {}) {
     /** @type {Record<string, string>} */
     const texts = {};
     /** @type {import("./compose.js").Place[]} */
@@ -36,7 +37,7 @@ export class ShaderSources {
     for (let n = 0; n < wanted.length; n++) {
       const path = wanted[n];
       texts[path] = await this.#read(path, open[n]);
-      for (const use of usesOf(texts[path])) {
+      for (const use of usesOf(texts[path], roles)) {
         // A malformed path is left to compose(), which refuses it at its place.
         if (wanted.includes(use.path) || !isShaderPath(use.path)) continue;
         wanted.push(use.path);

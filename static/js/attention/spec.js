@@ -34,6 +34,8 @@ export function completeSpec(spec) {
   const { causal = true, attn = false, align = "br", layout = "bthd" } = spec;
   oneOf("align", align, ["br", "tl"]);
   oneOf("layout", layout, ["bthd", "bhtd", "packed"]);
+  const { dtype = "f32" } = spec;
+  oneOf("dtype", dtype, ["f32", "f16"]);
   if (layout === "packed" && Tq !== Tk) {
     throw new SpecError(`layout=packed, Tq=${Tq}, Tk=${Tk}: q, k and v share rows, so Tq = Tk`);
   }
@@ -41,7 +43,7 @@ export function completeSpec(spec) {
   if (!Number.isFinite(scale)) {
     throw new SpecError(`scale=${spec.scale}: must be finite in float32`);
   }
-  const { window = [-1, -1], softcap = 0, bias = "none", dtype = "f32", op = "forward" } = spec;
+  const { window = [-1, -1], softcap = 0, bias = "none", op = "forward" } = spec;
   if (window.length !== 2 || !window.every((w) => Number.isInteger(w) && w >= -1)) {
     throw new SpecError(`window=${window.join(":")}: two whole numbers, -1 = open on that side`);
   }

@@ -37,7 +37,8 @@
  * @property {readonly [number, number]} [window] keys to the left and right; −1 = open (default)
  * @property {number} [softcap] 0 = off (default)
  * @property {string} [bias] "none" (default)
- * @property {string} [dtype] "f32" (default)
+ * @property {string} [dtype] of q, k, v, o and the gradients: "f32" (default) or "f16"; lse and attn
+ *   are f32 always
  * @property {"forward" | "backward"} [op] "forward" (default), or "backward": dq, dk, dv from do and
  *   the o and lse of a forward
  */
@@ -61,13 +62,55 @@
  */
 
 /**
+ * A shape of subgroup matrices, as Chromium's experimental feature lists them.
+ * @typedef {{componentType: string, resultComponentType: string, M: number, N: number, K: number}
+ *   } MatrixConfig
+ */
+
+/**
+ * What is known of a device or an adapter: a GPUDevice or a GPUAdapter is one.
+ * @typedef {object} Described
+ * @property {Limits} limits
+ * @property {Iterable<string>} [features]
+ * @property {AdapterInfo} [info] of an adapter
+ * @property {AdapterInfo} [adapterInfo] of a device
+ */
+
+/**
+ * The parts of GPUAdapterInfo that matter here; not every browser has all of them.
+ * @typedef {object} AdapterInfo
+ * @property {string} [vendor]
+ * @property {string} [architecture]
+ * @property {string} [device]
+ * @property {string} [description]
+ * @property {boolean} [isFallbackAdapter]
+ * @property {number} [subgroupMinSize]
+ * @property {number} [subgroupMaxSize]
+ * @property {readonly MatrixConfig[]} [subgroupMatrixConfigs]
+ */
+
+/**
+ * What a plan knows of a device.
+ * @typedef {object} DeviceFacts
+ * @property {Limits} limits
+ * @property {readonly string[]} features
+ * @property {string} vendor "" = not told
+ * @property {boolean} software it computes on the CPU
+ * @property {number} subgroupMinSize the smallest subgroup; 0 = none that a kernel may count on
+ * @property {number} subgroupMaxSize
+ * @property {readonly string[]} matrices subgroup matrices, as "f16:f32:16x16x16"
+ */
+
+/**
  * One dispatch of one kernel.
  * @typedef {object} Pass
  * @property {string} kernel registry name
  * @property {string} file path under the shader folder
  * @property {Readonly<Record<string, number | boolean>>} constants of the composed text
- * @property {readonly {name: TensorName, access: "read" | "write"}[]} bindings binding n + 1 is
- *   entry n; binding 0 is the uniform
+ * @property {Readonly<Record<string, string>>} roles the file that plays each role
+ * @property {readonly string[]} enable WGSL extensions
+ * @property {readonly {name: TensorName, binding: number, access: "read" | "write"}[]} bindings
+ *   binding 0 is the uniform
  * @property {number} invocations of a workgroup
  * @property {Readonly<Record<string, number>>} workgroupBytes of each array in workgroup memory
  * @property {number} workgroups in all
@@ -77,7 +120,7 @@
 /**
  * dscores and delta, and attn in a backward, are the library's own.
  * @typedef {"q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores"
- *   } TensorName
+ *   } TensorName one for each number in bindings.js
  */
 
 /**

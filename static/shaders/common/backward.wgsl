@@ -4,7 +4,8 @@
 // side in tiles of 4 TX. Invocation (tx, ty) holds the owned rows 4 ty .. 4 ty + 3, the walked rows
 // tx + TX n (n < 4) and the channels tx + TX n (n < 4 D_TILES).
 //
-// The kernel declares Q, K, V, dO and says which side is which: own_element() and walked_element().
+// Q, K, V and dO come from the file that plays `storage`; the kernel says which side is which, in
+// own_element() and walked_element().
 // Constants  HEAD_DIM, TX, TY, D_CHUNK, R_CHUNK, D_TILES: u32
 // @use common/params.wgsl
 // @use common/outer.wgsl
@@ -25,14 +26,14 @@ const_assert HEAD_DIM <= ROW_PITCH && D_TILES <= 4u && 4u * TX % R_CHUNK == 0u;
 // What lies past the end is plausible numbers of the next head, so it must be read as zero.
 fn query_element(gradient: bool, at: u32, i: u32, d: u32) -> f32 {
   let exists = i < params.Tq && d < HEAD_DIM;
-  if (gradient) { return select(0.0, dO[at + i * params.do_row + d], exists); }
-  return select(0.0, Q[at + i * params.q_row + d], exists);
+  if (gradient) { return select(0.0, do_element(at + i * params.do_row + d), exists); }
+  return select(0.0, q_element(at + i * params.q_row + d), exists);
 }
 
 fn key_element(gradient: bool, at: u32, j: u32, d: u32) -> f32 {
   let exists = j < params.Tk && d < HEAD_DIM;
-  if (gradient) { return select(0.0, V[at + j * params.v_row + d], exists); }
-  return select(0.0, K[at + j * params.k_row + d], exists);
+  if (gradient) { return select(0.0, v_element(at + j * params.v_row + d), exists); }
+  return select(0.0, k_element(at + j * params.k_row + d), exists);
 }
 
 // Four floats of X, TX apart: neighbouring invocations read neighbouring addresses.

@@ -1,0 +1,67 @@
+// @ts-check
+/** Which of the kernels that a request may mean computes it on a device. */
+import { Unsupported } from "./errors.js";
+import { choicesNamed, kernelNamed, refusal } from "./registry.js";
+import { fitTile } from "./tiles.js";
+
+/**
+ * @typedef {import("./spec.js").FullSpec} FullSpec
+ * @typedef {import("./types.js").DeviceFacts} DeviceFacts
+ * @typedef {import("./registry.js").Choice} Choice
+ * @typedef {import("./registry.js").KernelRow} KernelRow
+ * @typedef {import("./tiles.js").Fit} Fit
+ * @typedef {{choice: Choice, fits: readonly Fit[]}} Chosen one fit for each pass
+ */
+
+/**
+ * The first choice that takes the request and whose passes all fit the device.
+ * @param {FullSpec} spec
+ * @param {DeviceFacts} facts
+ * @param {string} wanted "auto", a family or a name
+ * @returns {Chosen}
+ * @throws {import("./errors.js").SpecError} nothing has that name
+ * @throws {Unsupported} all that are meant refuse. The message is the reason of the most general
+ *   one: the last of the first family that computes this op
+ */
+export function choose(spec, facts, wanted) {
+  const meant = choicesNamed(wanted);
+  const able = meant.filter(({ op }) => op === spec.op);
+  const [{ family }] = able.length ? able : meant;
+  let why = "";
+  for (const choice of able.length ? able : meant) {
+    const fits = refusal(choice, spec) ?? fitPasses(choice, spec, facts);
+    if (typeof fits !== "string") return { choice, fits };
+    if (choice.family === family) why = fits;
+  }
+  throw new Unsupported(why);
+}
+
+/** @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts */
+function fitPasses(choice, spec, facts) {
+  const rows = rowsOf(choice, spec);
+  if (typeof rows === "string") return rows;
+  /** @type {Fit[]} */
+  const fits = [];
+  for (const row of rows) {
+    const fit = fitTile(row, spec, facts);
+    if (typeof fit === "string") return `${fit}; use kernel=auto, or other sizes`;
+    fits.push(fit);
+  }
+  return fits;
+}
+
+/**
+ * The shaders that run, in order, or why there are none.
+ * @param {Choice} choice @param {FullSpec} spec
+ * @returns {KernelRow[] | string}
+ */
+function rowsOf(choice, spec) {
+  const rows = (choice.passes ?? [choice.name]).map(kernelNamed);
+  if (!spec.attn) return rows;
+  // A backward is given the attn of its forward, so none of its passes has to make it.
+  if (spec.op === "backward") return rows.filter(({ bindings }) => bindings.attn !== "write");
+  if (choice.attnPass === undefined) {
+    return `attn=1: kernel ${choice.name} returns no attention matrix; leave attn out`;
+  }
+  return [...rows, kernelNamed(choice.attnPass)];
+}

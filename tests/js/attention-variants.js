@@ -1,0 +1,91 @@
+// Every text that the registry can lead to: each kernel with each of its tile rows and role files.
+import { factsOf } from "../../static/js/attention/facts.js";
+import { DEFAULT_LIMITS } from "../../static/js/attention/limits.js";
+import { KERNEL_ROWS } from "../../static/js/attention/registry.js";
+import { completeSpec } from "../../static/js/attention/spec.js";
+import { fitTile } from "../../static/js/attention/tiles.js";
+
+/** The most that a browser is known to offer: an H200's. */
+export const LARGE_LIMITS = {
+  ...DEFAULT_LIMITS,
+  maxComputeWorkgroupStorageSize: 49152,
+  maxComputeInvocationsPerWorkgroup: 1024,
+  maxComputeWorkgroupSizeX: 1024,
+};
+
+/** A device that has whatever these conditions ask for. @param {any} conditions */
+function deviceFor({ adapter = "hardware", features = [], subgroups = 4, maxSubgroups, matrix }) {
+  const facts = factsOf({ limits: LARGE_LIMITS });
+  return {
+    ...facts,
+    features: [...features, "shader-f16", "subgroups"],
+    vendor: adapter,
+    software: adapter === "software",
+    subgroupMinSize: subgroups,
+    subgroupMaxSize: maxSubgroups ?? Math.max(64, subgroups),
+    matrices: matrix === undefined ? [] : [matrix],
+  };
+}
+
+/** All ways to give a role's files to a kernel. @param {Record<string, string[]>} roles */
+function casts(roles) {
+  return Object.entries(roles).reduce(
+    (some, [role, files]) => some.flatMap((cast) => files.map((f) => ({ ...cast, [role]: f }))),
+    /** @type {Record<string, string>[]} */ ([{}]),
+  );
+}
+
+/**
+ * @param {(row: any, tile: any) => readonly number[]} [sizesOf] head sizes of a tile row
+ * @returns {Generator<import("../../static/js/attention/tiles.js").Fit>}
+ */
+export function* variants(sizesOf = (_, { maxD }) => [maxD]) {
+  for (const row of KERNEL_ROWS) {
+    for (const tile of row.tiles) {
+      const conditions = { ...row.needs, ...tile };
+      const cast = casts(row.roles ?? {}).filter((roles) =>
+        Object.entries(tile.roles ?? {}).every(([role, file]) => roles[role] === file),
+      );
+      for (const D of sizesOf(row, tile)) {
+        let found = 0;
+        for (const roles of cast) {
+          for (const dtype of conditions.dtype ?? ["f32", "f16"]) {
+            const T = conditions.minTq ?? conditions.minT ?? 1;
+            const { causal = true } = conditions;
+            const Tk = Math.max(T, conditions.minTk ?? 1);
+            const spec = completeSpec({ Tq: T, Tk, D, dtype, causal });
+            const fit = fitTile(row, spec, deviceFor(conditions), [{ ...tile, roles }]);
+            if (typeof fit !== "string") found++;
+            if (typeof fit !== "string") yield fit;
+          }
+        }
+        if (found === 0)
+          throw new Error(`${row.name}: no text for D=${D} of ${tile.why ?? "a tile"}`);
+      }
+    }
+  }
+}
+
+/**
+ * The names that an entry point reaches, itself first.
+ * @param {string} code WGSL without comments
+ * @param {string} entry
+ */
+export function reachable(code, entry) {
+  const functions = new Map(
+    [...code.matchAll(/\bfn\s+(\w+)\s*\(/g)].map((start) => [start[1], namesIn(code, start.index)]),
+  );
+  const reached = new Set([entry]);
+  for (const name of reached) for (const other of functions.get(name) ?? []) reached.add(other);
+  return reached;
+}
+
+/** The names in a function, up to its closing brace. @param {string} code @param {number} start */
+function namesIn(code, start) {
+  let depth = 0;
+  for (let n = code.indexOf("{", start); n < code.length; n++) {
+    depth += Number(code[n] === "{") - Number(code[n] === "}");
+    if (depth === 0) return code.slice(start, n).match(/[A-Za-z_]\w*/g) ?? [];
+  }
+  throw new Error(`a function at ${start} has no end`);
+}
