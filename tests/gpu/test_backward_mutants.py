@@ -30,7 +30,13 @@ SLOW = "backward:T=40,H=4,Hkv=2,D=8,kernel=baseline"
 
 MUTANTS = [
     Delta("delta forgotten", LONG, "= sum;", "= 0.0;", "dq: .* beyond"),
-    Delta("delta of dO alone", LONG, "* O[o_at + d]", "* dO[do_at + d]", "dq: .* beyond"),
+    Delta(
+        "delta of dO alone",
+        LONG,
+        "* o_element(o_at + d)",
+        "* do_element(do_at + d)",
+        "dq: .* beyond",
+    ),
     Delta("delta loses a channel", LONG, "d < HEAD_DIM", "d + 1u < HEAD_DIM", "dq: .* beyond"),
     Delta("delta of the first tile only", LONG, "* params.Tq + i]", "* params.Tq + r]", "dq: .* b"),
     Delta(
@@ -80,7 +86,7 @@ MUTANTS = [
         "dk: .* beyond",
     ),
     DkDv("dK without scale", LONG, "dk[r] * params.scale", "dk[r]", "dk: .* beyond"),
-    DkDv("dV with scale", LONG, "= dv[r];", "= dv[r] * params.scale;", "dv: .* beyond"),
+    DkDv("dV with scale", LONG, "dv[r]);", "dv[r] * params.scale);", "dv: .* beyond"),
     DkDv("dV of dS", LONG, "(&dV_j, P, true", "(&dV_j, dS, true", "dv: .* beyond"),
     DkDv("dV of Q", LONG, "P, true, do_at", "P, false, q_at", "dv: .* beyond"),
     DkDv("dK of dO", LONG, "dS, false, q_at", "dS, true, do_at", "dk: .* beyond"),
@@ -107,7 +113,13 @@ MUTANTS = [
         "d < HEAD_DIM",
         "dk: the kernel wrote behind",
     ),
-    DkDv("adds to what dV holds", LONG, "+ d] = dv[r]", "+ d] += dv[r]", "dv: .* never written"),
+    DkDv(
+        "adds to what dV holds",
+        LONG,
+        "dv[r]);",
+        "dV[dv_at + (j + r) * params.dv_row + d] + dv[r]);",
+        "dv: .* never written",
+    ),
     DkDv(
         "keys that no row sees left out",
         UNSEEN,

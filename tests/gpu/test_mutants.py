@@ -218,14 +218,14 @@ MUTANTS = [
     Mutant(
         "adds to what the buffer holds",
         LONG,
-        "+ d] = column[r];",
-        "+ d] += column[r];",
+        "+ d, column[r]);",
+        "+ d, O[at + (i + r) * params.o_row + d] + column[r]);",
         "o: ",
     ),
     Mutant(
         "keeps what an earlier run left",
         LONG,
-        "{ O[at + (i + r) * params.o_row + d] = column[r]; }",
+        "{ store_o(at + (i + r) * params.o_row + d, column[r]); }",
         "{ let at_d = at + (i + r) * params.o_row + d;"
         " O[at_d] = select(column[r], 0.0, bitcast<u32>(O[at_d]) >> 31u == 1u); }",
         "o: .* changed when the same dispatch ran again",
@@ -233,8 +233,8 @@ MUTANTS = [
     Mutant(
         "a NaN at one place",
         LONG,
-        "+ d] = column[r];",
-        "+ d] = select(column[r], bitcast<f32>(0x7fc00000u | params.Tq), i + r + d == 20u);",
+        "+ d, column[r]);",
+        "+ d, select(column[r], bitcast<f32>(0x7fc00000u | params.Tq), i + r + d == 20u));",
         "o: .* not finite",
     ),
     Mutant(
