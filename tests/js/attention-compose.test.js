@@ -100,6 +100,25 @@ test("a use of a file that is not there is refused where it stands", () => {
   refuses(() => compose("no.wgsl", {}, {}), /no such shader file/, { file: "no.wgsl" });
 });
 
+test("a role is played by the file that is given for it, and has no other", () => {
+  const sources = {
+    "k.wgsl": `// @use store\n${PARAMS}`,
+    "common/one.wgsl": "// @use reduce\nconst one = 1;",
+    "common/two.wgsl": "const two = 2;",
+  };
+  const roles = { store: "common/one.wgsl", reduce: "common/two.wgsl" };
+  const { text } = composed(sources, {}, { roles });
+  assert.match(text, /const one = 1;\nconst two = 2;$/);
+  const other = composed(sources, {}, { roles: { store: "common/two.wgsl" } }).text;
+  assert.ok(!other.includes("one"));
+  refuses(() => composed(sources), /@use store: no file was chosen for this role/, { line: 1 });
+  const half = { store: "common/one.wgsl" };
+  const place = { file: "common/one.wgsl", line: 1 };
+  refuses(() => composed(sources, {}, { roles: half }), /@use reduce: no file was chosen/, place);
+  const missing = { store: "common/no.wgsl" };
+  refuses(() => composed(sources, {}, { roles: missing }), /"common\/no\.wgsl": no such file/, {});
+});
+
 test("the same use twice in a file is refused", () => {
   const sources = { "k.wgsl": `// @use a.wgsl\n// @use a.wgsl\n${PARAMS}`, "a.wgsl": "" };
   refuses(() => composed(sources), /@use a\.wgsl comes twice/, { file: "k.wgsl", line: 2 });
