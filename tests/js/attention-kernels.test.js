@@ -13,9 +13,11 @@ import { reachable, variants } from "./attention-variants.js";
 const codeOf = ({ row, constants, ...options }) =>
   withoutComments(compose(row.file, constants, SHADERS, options).text);
 
-/** Every head size that a tile row takes. @param {any} row @param {any} tile */
-const everySize = ({ needs = {} }, { minD = 1, maxD, align = needs.align ?? 1 }) =>
-  Array.from({ length: maxD }, (_, n) => n + 1).filter((D) => D >= minD && D % align === 0);
+/** Head sizes that a tile row takes, where sizes of arrays change. @param {any} row @param {any} tile */
+const headSizes = ({ needs = {} }, { minD = 1, maxD, align = needs.align ?? 1 }) =>
+  Array.from({ length: maxD }, (_, n) => n + 1).filter(
+    (D) => D >= minD && D % align === 0 && (D <= 16 || [0, 1, 4, 12, 15].includes(D % 16)),
+  );
 
 /** Constants of a text whose values are sizes. @param {string} code */
 function constantsOf(code) {
@@ -34,9 +36,9 @@ function constantsOf(code) {
   return values;
 }
 
-test("workgroup arrays of the text have the bytes that the registry says, for every head size", () => {
+test("workgroup arrays of the text have the bytes that the registry says", () => {
   const BYTES = { f16: 2, f32: 4, u32: 4, "vec4<f16>": 8, "vec4<f32>": 16 };
-  for (const fit of variants(everySize)) {
+  for (const fit of variants(headSizes)) {
     const code = codeOf(fit);
     const names = constantsOf(code);
     const arrays = [...code.matchAll(/var<workgroup>\s+(\w+)\s*:\s*array<\s*(.*?)\s*,([^;]*)>;/g)];

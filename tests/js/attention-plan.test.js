@@ -187,9 +187,11 @@ test("what no kernel takes is refused by name, with the value and the way out", 
     refused({ ...shape, window: [3, -1] }, Unsupported, /window=3:-1: .*leave it open/, { kernel });
     refused({ ...shape, softcap: 30 }, Unsupported, /softcap=30: .*leave it at 0/, { kernel });
     refused({ ...shape, bias: "tt" }, Unsupported, /bias=tt: .*leave it out/, { kernel });
-    refused({ ...shape, dtype: "f16" }, Unsupported, /dtype=f16: .*f32/, { kernel });
     refused({ Tq: 8, D: 257 }, Unsupported, /D=257: .*up to 256/, { kernel });
   }
+  refused({ ...shape, dtype: "f16" }, Unsupported, /dtype=f16: kernel attn_fused_sv .* f32/, {
+    kernel: "baseline",
+  });
   refused({ ...shape, op: "sideways" }, Unsupported, /op=sideways/);
 });
 
@@ -201,6 +203,7 @@ test("what contradicts itself is refused with the value and the rule", () => {
   refused({ D: 8 }, SpecError, /Tq=undefined/);
   refused({ Tq: 8, D: 8, align: "left" }, SpecError, /align=left: must be one of br, tl/);
   refused({ Tq: 8, D: 8, layout: "btd" }, SpecError, /layout=btd: must be one of/);
+  refused({ Tq: 8, D: 8, dtype: "f64" }, SpecError, /dtype=f64: must be one of f32, f16/);
   refused({ Tq: 8, D: 8, window: [-2, 0] }, SpecError, /window=-2:0/);
   refused({ Tq: 8, D: 8, softcap: -1 }, SpecError, /softcap=-1/);
 });

@@ -1,7 +1,7 @@
 // @ts-check
 /** How many bytes each tensor takes, and whether a device holds that. */
 import { Unsupported } from "./errors.js";
-import { evaluateSize } from "./size-expression.js";
+import { evaluateSize, numbersOf } from "./size-expression.js";
 
 /**
  * @typedef {import("./spec.js").FullSpec} FullSpec
@@ -59,18 +59,6 @@ export function scratchBytes({ scratch = {} }, fits, spec) {
   const names = { ...numbersOf(...fits.map(({ constants }) => constants)), ...sizesOf(spec) };
   return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, names)]));
 }
-
-/**
- * The constants that a size may name.
- * @param {readonly Readonly<Record<string, number | boolean>>[]} constants
- * @returns {Record<string, number>}
- */
-export const numbersOf = (...constants) =>
-  Object.fromEntries(
-    constants
-      .flatMap((some) => Object.entries(some))
-      .flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
-  );
 
 /**
  * Refuses buffers that the device or a 32-bit index cannot hold.

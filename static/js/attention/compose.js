@@ -2,11 +2,13 @@
 /**
  * Puts a shader together: `enable …;` before the first line, the kernel file, the files that it
  * and they `@use`, and the constants last. A `@use` names a file, or a role (`@use storage`) that the
- * plan gives to a file. WGSL does not care about the order at module scope, so
+ * plan gives to a file; loops marked `@unroll` are written out. WGSL does not care about the order at module scope, so
  * the kernel keeps its own line numbers and the rest can be mapped back to its file.
  */
 import { ComposeError } from "./errors.js";
 import { PARAMS, paramsMismatch } from "./params.js";
+import { numbersOf } from "./size-expression.js";
+import { unroll } from "./unroll.js";
 
 /**
  * @typedef {import("./errors.js").Place} Place
@@ -79,7 +81,9 @@ export function compose(file, constants, sources, options = {}) {
   }
   const mismatch = paramsMismatch(own, params);
   if (mismatch) refuse(mismatch.message, mismatch.index);
-  return { text: prefix + body, locate };
+  // Line by line the same text, so `locate` serves both.
+  const unrolled = unroll(body, numbersOf(constants), withoutComments, refuse);
+  return { text: prefix + unrolled, locate };
 }
 
 /**

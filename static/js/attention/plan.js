@@ -5,11 +5,11 @@
  * number needed and the number offered. (compose.js goes from the decision to the text.)
  */
 import { BINDINGS } from "./bindings.js";
-import { bufferBytes, checkBuffers, numbersOf, scratchBytes, sizesOf } from "./buffer-sizes.js";
+import { bufferBytes, checkBuffers, scratchBytes, sizesOf } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { Unsupported } from "./errors.js";
 import { PARAMS_STRIDE } from "./params.js";
-import { evaluateSize } from "./size-expression.js";
+import { evaluateSize, numbersOf } from "./size-expression.js";
 import { completeSpec } from "./spec.js";
 
 /**

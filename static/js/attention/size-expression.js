@@ -81,3 +81,15 @@ export function evaluateSize(text, names) {
   if (!Number.isInteger(value) || value < 0) fail(`${value} is not a size`);
   return value;
 }
+
+/**
+ * The constants that a size may name.
+ * @param {readonly Readonly<Record<string, number | boolean>>[]} constants
+ * @returns {Record<string, number>}
+ */
+export const numbersOf = (...constants) =>
+  Object.fromEntries(
+    constants
+      .flatMap((some) => Object.entries(some))
+      .flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
+  );

@@ -1,0 +1,74 @@
+// @ts-check
+/**
+ * The one construct that the composer adds to WGSL: a loop that is written out.
+ *
+ *     for (var c = 0u; c < KEYS; c++) { // @unroll
+ *       O[c] = …;
+ *     }
+ *
+ * becomes `{ const c = 0u; O[c] = …; } { const c = 1u; … }`. Arrays indexed by constants stay in
+ * registers, those indexed by loop variables are bounds-clamped and spilled. The text is valid WGSL
+ * with or without it and means the same. The first copy keeps the lines of the loop and all others
+ * stand on the line of its closing brace, so that line numbers stay those of the file.
+ */
+import { evaluateSize } from "./size-expression.js";
+
+/** More copies than any tile has; a slip in a tile row should not make megabytes of text. */
+const MOST_COPIES = 64;
+
+const MARK = /^([^/\n]*?)\bfor\s*\(([^{}\n]*)\)\s*\{[ \t]*\/\/[ \t]*@unroll[ \t]*$/m;
+const HEAD = /^\s*var\s+(\w+)\s*=\s*0u\s*;\s*(\w+)\s*<\s*([^;]+?)\s*;\s*(\w+)\+\+\s*$/;
+
+/**
+ * @param {string} text WGSL
+ * @param {Readonly<Record<string, number>>} constants that bounds may name
+ * @param {(text: string) => string} withoutComments blanks comments out, keeping positions
+ * @param {(message: string, index: number) => never} refuse index counts in `text`
+ * @returns {string} the same number of lines
+ */
+export function unroll(text, constants, withoutComments, refuse) {
+  const mark = MARK.exec(text);
+  if (mark === null) return text;
+  const at = mark.index + mark[1].length;
+  const head = HEAD.exec(mark[2]);
+  if (head === null || head[1] !== head[2] || head[1] !== head[4]) {
+    return refuse("@unroll: the loop must read for (var n = 0u; n < BOUND; n++) {", at);
+  }
+  const start = mark.index + mark[0].length;
+  const end = closingBrace(withoutComments(text), start);
+  if (end < 0) return refuse("@unroll: the loop has no closing brace", at);
+  const body = text.slice(start, end);
+  if (/\b(?:break|continue)\b/.test(withoutComments(body))) {
+    return refuse("@unroll: break and continue would leave another loop", at);
+  }
+  let copies = 0;
+  try {
+    copies = evaluateSize(head[3], constants);
+  } catch (error) {
+    return refuse(`@unroll: ${/** @type {Error} */ (error).message}`, at);
+  }
+  if (copies < 1 || copies > MOST_COPIES) {
+    return refuse(`@unroll: ${head[3]} is ${copies}, must be 1 to ${MOST_COPIES}`, at);
+  }
+  /** @param {string} part @param {number} shift */
+  const inner = (part, shift) =>
+    unroll(part, constants, withoutComments, (message, index) => refuse(message, shift + index));
+  const first = inner(body, start);
+  const rest = withoutComments(first).replace(/\s+/g, " ");
+  const others = Array.from({ length: copies - 1 }, (_, n) => ` ${copy(head[1], n + 1, rest)}`);
+  const after = inner(text.slice(end + 1), end + 1);
+  return `${text.slice(0, at)}${copy(head[1], 0, first)}${others.join("")}${after}`;
+}
+
+/** @param {string} name @param {number} value @param {string} body */
+const copy = (name, value, body) => `{ const ${name} = ${value}u;${body}}`;
+
+/** @param {string} code WGSL without comments @param {number} start behind the opening brace */
+function closingBrace(code, start) {
+  let depth = 1;
+  for (let n = start; n < code.length; n++) {
+    depth += Number(code[n] === "{") - Number(code[n] === "}");
+    if (depth === 0) return n;
+  }
+  return -1;
+}
