@@ -263,12 +263,13 @@ export type Plan = {
     params: Readonly<Record<string, number>>;
 };
 export type Buffers = Partial<Record<TensorName | "qkv", GPUBuffer | GPUBufferBinding>>;
+export type Encode = (encoder: GPUCommandEncoder, buffers: Buffers, timestampWrites?: GPUComputePassTimestampWrites) => void;
 export type Step = {
     /**
      * floating-point operations, about
      */
     work: number;
-    encode: (encoder: GPUCommandEncoder, buffers: Buffers) => void;
+    encode: Encode;
 };
 export type Operation = {
     plan: Plan;
@@ -287,10 +288,10 @@ export type Operation = {
      */
     shaderSha256: string;
     /**
-     * adds everything to the
-     * caller's encoder, in one compute pass; submits nothing
+     * adds everything to the caller's encoder, in one compute pass; submits
+     * nothing
      */
-    encode: (encoder: GPUCommandEncoder, buffers: Buffers) => void;
+    encode: Encode;
     /**
      * the same work cut at workgroups, so that a long
      * operation can be submitted in parts, in this order; default 2e9 operations each

@@ -61,10 +61,11 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
    * @param {GPUBuffer} uniform
    * @param {readonly Slice[]} slices
    * @param {number} at index of the first of them in the uniform
+   * @param {GPUComputePassTimestampWrites} [timestampWrites]
    */
-  const record = (encoder, buffers, uniform, slices, at) => {
+  const record = (encoder, buffers, uniform, slices, at, timestampWrites) => {
     const bound = { ...resolveBuffers(plan, buffers), ...scratch };
-    const pass = encoder.beginComputePass({ label: plan.kernel });
+    const pass = encoder.beginComputePass({ label: plan.kernel, timestampWrites });
     slices.forEach((slice, n) => {
       const { pipeline, layout } = compiled[slice.pass];
       const entries = plan.passes[slice.pass].bindings.map(({ name, binding }) => ({
@@ -92,13 +93,15 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
     dispatches: plan.dispatches,
     scratchBytes: plan.scratchBytes,
     shaderSha256,
-    encode: (encoder, buffers) => record(encoder, buffers, wholeUniform, whole, 0),
+    encode: (encoder, buffers, timestampWrites) =>
+      record(encoder, buffers, wholeUniform, whole, 0, timestampWrites),
     steps: (maxWork = DEFAULT_WORK) => {
       const slices = cutPlan(plan, dimension, maxWork);
       const uniform = uniformOf(slices);
       return slices.map((slice, n) => ({
         work: slice.work,
-        encode: (encoder, buffers) => record(encoder, buffers, uniform, [slice], n),
+        encode: (encoder, buffers, timestampWrites) =>
+          record(encoder, buffers, uniform, [slice], n, timestampWrites),
       }));
     },
     destroy: () => {

@@ -150,10 +150,16 @@
  */
 
 /**
+ * Records one compute pass; `timestampWrites` are that pass's, for a device with timestamp-query.
+ * @typedef {(encoder: GPUCommandEncoder, buffers: Buffers,
+ *   timestampWrites?: GPUComputePassTimestampWrites) => void} Encode
+ */
+
+/**
  * A part of an operation, for one submit.
  * @typedef {object} Step
  * @property {number} work floating-point operations, about
- * @property {(encoder: GPUCommandEncoder, buffers: Buffers) => void} encode
+ * @property {Encode} encode
  */
 
 /**
@@ -166,8 +172,8 @@
  * @property {number} dispatches
  * @property {number} scratchBytes allocated until `destroy`, beside the uniform
  * @property {string} shaderSha256 of the composed text; of several: of their digests, a line each
- * @property {(encoder: GPUCommandEncoder, buffers: Buffers) => void} encode adds everything to the
- *   caller's encoder, in one compute pass; submits nothing
+ * @property {Encode} encode adds everything to the caller's encoder, in one compute pass; submits
+ *   nothing
  * @property {(maxWork?: number) => Step[]} steps the same work cut at workgroups, so that a long
  *   operation can be submitted in parts, in this order; default 2e9 operations each
  * @property {() => void} destroy frees the uniform and the scratch
