@@ -4,7 +4,8 @@ A set is a folder with ``index.json`` (``{"cases": [{"name", "file", …}]}``) a
 case, in one of two forms:
 
 - *trained*: forward and backward, with native parameters in the index (``causal``, ``align``,
-  ``window``, ``softcap``, ``scale``, ``bias``) and tolerances per output (``suggested_atol``);
+  ``window``, ``softcap``, ``scale``, ``bias``) and tolerances per output (``suggested_atol``, and
+  for f16 ``suggested_atol_f16``);
 - *operator*: forward only, from operator test suites. ``norm_json`` holds native parameters and
   ``bias_all`` every mask and bias folded into one additive bias. The native parameters are used
   where they alone say the same as the folded bias, which is checked; else the folded bias is.
@@ -114,9 +115,21 @@ def _heads(array: Array, heads: int) -> Array:
     return array.reshape(*array.shape[:2], heads, -1)
 
 
+def _in_f16(arrays: Arrays, names: tuple[str, ...]) -> Arrays:
+    """Inputs that are stored in a wider type, as the f16 numbers that they are."""
+    halves = {name: arrays[name].astype(np.float16) for name in names if name in arrays}
+    for name, half in halves.items():
+        if not np.array_equal(half.astype(arrays[name].dtype), arrays[name]):
+            raise ValueError(f"the case is f16, but not every number of {name} is an f16 number")
+    return arrays | halves
+
+
 def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
     H, Hkv, Tq, Tk = entry["H"], entry["Hkv"], entry["Tq"], entry["Tk"]
     align = "br" if entry["align"] == "bottomright" else "tl"
+    f16 = entry.get("dtype") == "f16"
+    if f16:
+        arrays = _in_f16(arrays, ("q", "k", "v", "do", "bias"))
     problem = Problem(
         _heads(arrays["q"], H),
         _heads(arrays["k"], Hkv),
@@ -135,6 +148,8 @@ def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
     whole = {"lse": "lse", "dbias": "dbias", "attn": "attn" if rows is None else "attn_rows"}
     expected |= {n: arrays[a].astype(np.float64) for n, a in whole.items() if a in arrays}
     tolerance = dict(entry["suggested_atol"])
+    if f16:  # of the outputs that are stored in f16; lse stays float32
+        tolerance |= {n: entry["suggested_atol_f16"][n] for n in heads}
     terms = float(entry["max_abs_score_terms"])
     tolerance["attn"] = max(ATTN_FLOOR, 1e-6 * terms)
     if "dbias" in expected and problem.do is not None:  # the others' rule, on the size of dS
@@ -142,7 +157,7 @@ def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
         tolerance["dbias"] = float(size) * 2.0**-24 * (64 + 8 * terms + Tk**0.5)
     checks: dict[str, str] = entry.get("checks", {})
     needs = _needs(problem, align)
-    if entry.get("dtype") == "f16":
+    if f16:
         needs |= {"f16"}
     return GoldenCase(
         folder,
@@ -162,6 +177,9 @@ def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
 def _operator(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
     native = json.loads(str(arrays["norm_json"]))
     H, Hkv = native["H"], native["Hkv"]
+    kind = entry.get("dtype", "float32")
+    if kind == "float16":
+        arrays = _in_f16(arrays, ("q_btc", "k_full_btc", "v_full_btc"))
     q, k, v = (arrays[n] for n in ("q_btc", "k_full_btc", "v_full_btc"))
     q, k, v = _heads(q, H), _heads(k, Hkv), _heads(v, Hkv)
     scale, softcap = native["scale"], native["softcap"] or 0.0
@@ -179,7 +197,6 @@ def _operator(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
         if np.array_equal(_as_bias(plain), np.broadcast_to(arrays["bias_all"], _full(plain))):
             problem, align = plain, name
             break
-    kind = entry.get("dtype", "float32")
     noise = OPERATOR_NOISE.get(kind, 4e-6)
     expected = {"o": _heads(arrays["ctx_btc"], H).astype(np.float64)}
     tolerance = {"o": max(noise, entry.get("tol", 0.0)) * max(1.0, np.abs(expected["o"]).max())}

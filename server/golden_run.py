@@ -17,7 +17,7 @@ from server.harness import Harness
 from server.report import Report, jsonable
 
 # What Harness.attention has no argument for, and what that is called in counts.
-_BEYOND = {"bf16": "bfloat16", "f16": "f16", "dv_ne_dk": "different V head size"}
+_BEYOND = {"bf16": "bfloat16", "dv_ne_dk": "different V head size"}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from server import arrays, browser
@@ -141,15 +140,16 @@ class Harness:
         dO: ArrayLike | None = None,
         kernel: str = "auto",
         return_attn: bool = False,
-    ) -> dict[str, NDArray[np.float32]]:
+    ) -> dict[str, NDArray[Any]]:
         """Attention of the caller's own arrays: q [B,Tq,H·D], k and v [B,Tk,Hkv·D].
 
         Returns float32 arrays ``o`` [B,Tq,H·D], ``lse`` [B,H,Tq] (natural log; −inf for a row that
         sees no key) and, with ``return_attn``, ``attn`` [B,H,Tq,Tk]. With ``dO``, the gradient of
         ``o`` and shaped as it, also the gradients ``dq`` [B,Tq,H·D], ``dk`` and ``dv``
-        [B,Tk,Hkv·D]. Which input types are taken stands in arrays.py. A result that exceeds its
-        error bounds is returned too, with a RuntimeWarning that says where; ``last_report`` holds
-        the verdict.
+        [B,Tk,Hkv·D]. If q, k, v (and dO) are all float16, they are stored so on the GPU, and o and
+        the gradients come back as float16. Which other input types are taken stands in arrays.py.
+        A result that exceeds its error bounds is returned too, with a RuntimeWarning that says
+        where; ``last_report`` holds the verdict.
 
         Raises ShapeError, CaseError, Unsupported, CompileError, DeviceLost, Timeout, PageError,
         NoBrowser, NoAdapter.

@@ -113,8 +113,22 @@ def test_other_float_types_and_strided_arrays_are_converted(harness: Harness, qk
     )
     for other in (double, strided):
         np.testing.assert_array_equal(other["o"], plain["o"])
+    mixed = harness.attention(q.astype(np.float16), k, v, H=H, Hkv=HKV)
+    near(mixed["o"], truth((q.astype(np.float16), k, v))["o"])
+
+
+def test_float16_arrays_stay_float16(harness: Harness, qkv: Arrays) -> None:
     half = tuple(x.astype(np.float16) for x in qkv)
-    near(harness.attention(*half, H=H, Hkv=HKV)["o"], truth(half)["o"])
+    dO = np.random.default_rng(3).standard_normal(half[0].shape).astype(np.float16)
+    got = harness.attention(*half, H=H, Hkv=HKV, dO=dO)
+    assert harness.last_report.status == "pass"
+    assert "dtype=f16" in harness.last_report.case
+    expected = truth(half)
+    assert {got[name].dtype.name for name in ("o", "dq", "dk", "dv")} == {"float16"}
+    np.testing.assert_allclose(got["o"].astype(float), expected["o"], atol=3e-3)
+    near(got["lse"], expected["lse"])
+    with pytest.raises(Unsupported, match="dtype=f16: kernel attn_fused_sv"):
+        harness.attention(*half, H=H, Hkv=HKV, kernel="baseline")
 
 
 def test_arguments_that_make_no_sense_are_refused_before_anything_runs(

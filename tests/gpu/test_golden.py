@@ -17,7 +17,7 @@ from server.harness import Harness
 
 FOLDER = Path(__file__).parent.parent / "data" / "golden"
 CASES = [case for folder in sets_in(FOLDER) for case in read_set(folder)]
-LACKING = {"window", "softcap", "bias", "f16", "bf16", "dv_ne_dk"}
+LACKING = {"window", "softcap", "bias", "bf16", "dv_ne_dk"}
 """What the kernels or Harness.attention may refuse; anything else must run."""
 
 

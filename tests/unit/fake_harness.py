@@ -1,4 +1,4 @@
-"""A Harness without a browser: float32 results of the reference, spoilt on request."""
+"""A Harness without a browser: results of the reference, rounded, and spoilt on request."""
 
 from __future__ import annotations
 
@@ -44,11 +44,12 @@ class FakeHarness:
         truth = attention(q, k, v, do=do, **options)
         if not asked:
             truth.pop("attn")
+        stored = [name for name in ("o", "dq", "dk", "dv") if name in truth]
+        kinds = dict.fromkeys(truth, np.dtype(np.float32)) | dict.fromkeys(stored, q.dtype)
         with np.errstate(all="ignore"):
-            outputs = {name: x.astype(np.float32) for name, x in truth.items()}
-        for name in ("o", "dq", "dk", "dv"):
-            if name in outputs:
-                outputs[name] = outputs[name].reshape(*outputs[name].shape[:2], -1)
+            outputs = {name: x.astype(kinds[name]) for name, x in truth.items()}
+        for name in stored:
+            outputs[name] = outputs[name].reshape(*outputs[name].shape[:2], -1)
         if self._spoil is not None:
             self._spoil(outputs, len(self.calls))
         return outputs

@@ -37,6 +37,35 @@ def test_a_gradient_makes_the_case_a_backward_and_its_outputs_have_joined_heads(
         to_inputs(Q, K, K, H=4, Hkv=2, dO=K)
 
 
+def test_arrays_that_are_all_float16_make_a_case_in_f16() -> None:
+    q, k = Q.astype(np.float16), K.astype(">f2")
+    case, inputs = to_inputs(q, k, k, H=4, Hkv=2, dO=q, bias=np.zeros((3, 5)))
+    assert str(case) == "backward:B=2,Tq=3,Tk=5,H=4,Hkv=2,D=2,bias=tt,dtype=f16"
+    assert {x.dtype for x in inputs.values()} == {np.dtype(np.float16)}
+    rows, keys = np.full((2, 3, 4, 2), 0.5, np.float16), np.full((2, 5, 2, 2), 2, np.float16)
+    lse = np.zeros((2, 4, 3), np.float32)
+    results = to_results(case, {"o": rows, "lse": lse, "dq": rows, "dk": keys, "dv": keys})
+    kinds = {name: x.dtype.name for name, x in results.items()}
+    assert kinds == {"lse": "float32"} | dict.fromkeys(("o", "dq", "dk", "dv"), "float16")
+
+
+@pytest.mark.parametrize("wide", [0, 1, 2, 3])
+def test_one_wider_array_makes_a_case_in_f32(wide: int) -> None:
+    arrays = [Q.astype(np.float16), K.astype(np.float16), K.astype(np.float16)]
+    arrays.append(arrays[0])
+    arrays[wide] = arrays[wide].astype(np.float64)
+    q, k, v, dO = arrays
+    case, inputs = to_inputs(q, k, v, H=4, Hkv=2, dO=dO)
+    assert case.dtype == "f32"
+    assert {x.dtype for x in inputs.values()} == {np.dtype(np.float32)}
+
+
+def test_a_bias_beyond_float16_is_refused_beside_float16_arrays() -> None:
+    q, k = Q.astype(np.float16), K.astype(np.float16)
+    with pytest.raises(CaseError, match=r"bias\[0, 0\] is 70000.0, beyond float16"):
+        to_inputs(q, k, k, H=4, Hkv=2, bias=np.full((3, 5), 7e4, np.float32))
+
+
 @pytest.mark.parametrize(
     ("shape", "kind"),
     [((3, 5), "tt"), ((4, 3, 5), "htt"), ((2, 4, 3, 5), "bhtt"), ((2, 1, 1, 5), "b11t")],

@@ -47,6 +47,24 @@ def refused(folder: Path) -> str:
     return str(info.value)
 
 
+def test_f16_cases_have_f16_inputs_and_both_tolerances(tmp_path: Path) -> None:
+    (case,) = read_set(copy_of(tmp_path, "f16_odd_T5_H1_hd3"))
+    assert isinstance(case, GoldenCase)
+    p = case.problem
+    assert {x.dtype.name for x in (p.q, p.k, p.v, p.do) if x is not None} == {"float16"}
+    assert case.tolerance["dk"] > 1e-3 > 1e-4 > case.tolerance["lse"]
+
+
+def test_an_f16_case_whose_inputs_are_no_f16_numbers_is_refused(tmp_path: Path) -> None:
+    copy_of(tmp_path, "f16_odd_T5_H1_hd3")
+    path = tmp_path / "f16_odd_T5_H1_hd3.npz"
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["k"] = arrays["k"] + np.float32(1e-6)
+    np.savez(path, **arrays)
+    assert "not every number of k is an f16 number" in refused(tmp_path)
+
+
 def test_a_folder_is_a_set_or_holds_sets() -> None:
     assert [path.name for path in sets_in(FOLDER)] == ["onnx", "ort", "torch"]
     assert sets_in(FOLDER / "ort") == [FOLDER / "ort"]

@@ -60,8 +60,7 @@ def test_right_results_pass_and_the_rest_is_refused_by_what_it_needs(
     assert written["counts"]["fail"] == written["counts"]["error"] == 0
     assert sum(written["refused"].values()) == written["counts"]["refused"]
     assert set(written["refused"]) == {
-        "window", "softcap", "bias", "f16", "bfloat16", "per-batch key lengths",
-        "different V head size",
+        "window", "softcap", "bias", "bfloat16", "per-batch key lengths", "different V head size",
     }  # fmt: skip
     for reason, number in written["refused"].items():
         assert f"REFUSED {number:>3}  {reason}" in result.stdout.splitlines()
@@ -80,6 +79,20 @@ def test_native_parameters_reach_the_harness(golden: Golden, tmp_path: Path) -> 
     assert sorted(calls) == ["br", "tl"]
     assert all(call["kernel"] == "baseline" for call in calls.values())
     assert any(call["scale"] == 0 for call in golden.harness.calls)  # type: ignore[attr-defined]
+
+
+def test_a_case_in_f16_reaches_the_harness_in_f16(golden: Golden, tmp_path: Path) -> None:
+    file = tmp_path / "golden.json"
+    taken = []
+    harness = FakeHarness(lambda outputs, _: taken.append({n: x.dtype for n, x in outputs.items()}))
+    result = golden(copy_of(tmp_path, "f16_odd_T5_H1_hd3"), "--json", str(file), harness=harness)
+    assert result.exit_code == 0, result.output
+    assert taken[0]["o"] == taken[0]["dk"] == np.float16
+    assert taken[0]["lse"] == taken[0]["attn"] == np.float32
+    (entry,) = json.loads(file.read_text())["results"]
+    worst = {name: one["worst_ratio"] for name, one in entry["outputs"].items()}
+    assert 0.01 < worst["o"] < 1  # the file's tolerance for storage in f16
+    assert worst["lse"] < 0.1  # and that for float32
 
 
 @pytest.mark.parametrize("name", ["o", "lse", "attn", "dq", "dk", "dv"])
@@ -131,7 +144,7 @@ def test_a_fault_that_no_tolerance_shows_fails(golden: Golden, tmp_path: Path) -
 def test_when_every_case_is_refused_nothing_ran_and_the_code_is_1(
     golden: Golden, tmp_path: Path
 ) -> None:
-    result = golden(copy_of(tmp_path, "win_l1_r0_T40", "f16_odd_T5_H1_hd3"))
+    result = golden(copy_of(tmp_path, "win_l1_r0_T40", "softcap10_win4_gqa_T45"))
     assert result.exit_code == 1
     assert last(result).startswith("NOTHING RAN: 0 passed, 0 failed, 2 refused of 2 cases")
     (tmp_path / "index.json").write_text('{"cases": []}')
