@@ -3,12 +3,15 @@
 import { Unsupported } from "./errors.js";
 import { choicesNamed, kernelNamed, refusal } from "./registry.js";
 import { fitTile } from "./tiles.js";
+import { preferred, UNTUNED } from "./tuned.js";
 
 /**
  * @typedef {import("./spec.js").FullSpec} FullSpec
  * @typedef {import("./types.js").DeviceFacts} DeviceFacts
  * @typedef {import("./registry.js").Choice} Choice
  * @typedef {import("./registry.js").KernelRow} KernelRow
+ * @typedef {import("./registry.js").Tile} Tile
+ * @typedef {import("./types.js").TunedTable} TunedTable
  * @typedef {import("./tiles.js").Fit} Fit
  * @typedef {{choice: Choice, fits: readonly Fit[]}} Chosen one fit for each pass
  */
@@ -18,32 +21,37 @@ import { fitTile } from "./tiles.js";
  * @param {FullSpec} spec
  * @param {DeviceFacts} facts
  * @param {string} wanted "auto", a family or a name
+ * @param {TunedTable} [tuned]
  * @returns {Chosen}
  * @throws {import("./errors.js").SpecError} nothing has that name
  * @throws {Unsupported} all that are meant refuse. The message is the reason of the most general
  *   one: the last of the first family that computes this op
  */
-export function choose(spec, facts, wanted) {
+export function choose(spec, facts, wanted, tuned = UNTUNED) {
   const meant = choicesNamed(wanted);
   const able = meant.filter(({ op }) => op === spec.op);
   const [{ family }] = able.length ? able : meant;
   let why = "";
-  for (const choice of able.length ? able : meant) {
-    const fits = refusal(choice, spec) ?? fitPasses(choice, spec, facts);
+  for (const choice of able.length ? preferred(able, tuned, spec, facts) : meant) {
+    const fits = refusal(choice, spec) ?? fitPasses(choice, spec, facts, tuned);
     if (typeof fits !== "string") return { choice, fits };
     if (choice.family === family) why = fits;
   }
   throw new Unsupported(why);
 }
 
-/** @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts */
-function fitPasses(choice, spec, facts) {
+/**
+ * @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts
+ * @param {TunedTable} tuned
+ */
+function fitPasses(choice, spec, facts, { kernels = {} }) {
   const rows = rowsOf(choice, spec);
   if (typeof rows === "string") return rows;
   /** @type {Fit[]} */
   const fits = [];
   for (const row of rows) {
-    const fit = fitTile(row, spec, facts);
+    const tiles = /** @type {readonly Tile[]} */ (kernels[row.name] ?? []);
+    const fit = fitTile(row, spec, facts, [...tiles, ...row.tiles]);
     if (typeof fit === "string") return `${fit}; use kernel=auto, or other sizes`;
     fits.push(fit);
   }

@@ -163,6 +163,13 @@ export type DeviceFacts = {
      */
     matrices: readonly string[];
 };
+export type TunedTable = {
+    kernels?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+    choices?: readonly ({
+        op: string;
+        kernel: string;
+    } & Readonly<Record<string, unknown>>)[];
+};
 export type Pass = {
     /**
      * registry name
@@ -184,6 +191,10 @@ export type Pass = {
      * WGSL extensions
      */
     enable: readonly string[];
+    /**
+     * the figure that justifies the tile; "" = none is told
+     */
+    why: string;
     /**
      *   binding 0 is the uniform
      */
@@ -434,15 +445,16 @@ export declare const DEFAULT_LIMITS: Readonly<{
  * defaults, never more than the adapter has. Pass the result as `requiredLimits`.
  * @param {Spec} spec
  * @param {Described} adapter a GPUAdapter, or as much of one as is known
- * @param {{extraBytes?: number, kernel?: string}} [options] what the caller adds to each of its own
- *   buffers, guards for example; the kernel that will be asked for
+ * @param {{extraBytes?: number, kernel?: string, tuned?: TunedTable}} [options] what the caller adds to each of its own
+ *   buffers, guards for example; the kernel that will be asked for; the table of the attention
  * @returns {Record<string, number>} possibly empty
  * @throws {SpecError} the request contradicts itself
  * @throws {Unsupported} no kernel takes it on this adapter
  */
-export declare function requiredLimits(spec: Spec, adapter: Described, { extraBytes, kernel }?: {
+export declare function requiredLimits(spec: Spec, adapter: Described, options?: {
     extraBytes?: number;
     kernel?: string;
+    tuned?: TunedTable;
 }): Record<string, number>;
 
 /**
@@ -452,9 +464,12 @@ export declare function requiredLimits(spec: Spec, adapter: Described, { extraBy
  * @param {URL} [options.shaderBase] folder of the .wgsl files
  * @param {Readonly<Record<string, string>>} [options.shaders] texts by path under that folder, used
  *   instead of fetching
+ * @param {TunedTable} [options.tuned] tiles measured on this adapter, as `fa2 tune` writes them
  * @returns {Attention}
+ * @throws {SpecError} `tuned` names what this library does not have
  */
-export declare function createAttention(device: GPUDevice, { shaderBase, shaders }?: {
+export declare function createAttention(device: GPUDevice, options?: {
     shaderBase?: URL;
     shaders?: Readonly<Record<string, string>>;
+    tuned?: TunedTable;
 }): Attention;

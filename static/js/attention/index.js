@@ -12,12 +12,14 @@
  */
 import { compose } from "./compose.js";
 import { Unsupported } from "./errors.js";
-import { factsOf } from "./facts.js";
+import { factsOf, withoutSubgroups } from "./facts.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
 import { digest, Pipelines } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
+import { subgroupsAsTold } from "./subgroups.js";
+import { checkTuned } from "./tuned.js";
 
 export { AttentionError, CompileError, ComposeError, SpecError, Unsupported } from "./errors.js";
 export { isSoftware, usefulFeatures } from "./facts.js";
@@ -33,6 +35,7 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
  * @typedef {import("./types.js").Strides} Strides
  * @typedef {import("./types.js").Limits} Limits
  * @typedef {import("./types.js").Described} Described
+ * @typedef {import("./types.js").TunedTable} TunedTable
  * @typedef {import("./types.js").Attention} Attention
  */
 
@@ -43,21 +46,38 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
  * @param {URL} [options.shaderBase] folder of the .wgsl files
  * @param {Readonly<Record<string, string>>} [options.shaders] texts by path under that folder, used
  *   instead of fetching
+ * @param {TunedTable} [options.tuned] tiles measured on this adapter, as `fa2 tune` writes them
  * @returns {Attention}
+ * @throws {import("./errors.js").SpecError} `tuned` names what this library does not have
  */
-export function createAttention(device, { shaderBase = SHADER_BASE, shaders = {} } = {}) {
-  const facts = factsOf(device);
+export function createAttention(device, options = {}) {
+  const { shaderBase = SHADER_BASE, shaders = {}, tuned = {} } = options;
+  checkTuned(tuned);
+  let facts = factsOf(device);
   const sources = new ShaderSources(shaderBase, shaders);
   const pipelines = new Pipelines(device);
   const memory = new Memory(device);
   /** @type {Set<Operation>} */
   const operations = new Set();
+  /** @type {Promise<boolean> | null} */
+  let probe = null;
+
+  /** A plan that uses subgroups only if the device was seen to have them as it says. */
+  const proven = async (/** @type {Spec} */ spec, /** @type {PlanOptions} */ options = {}) => {
+    const plan = buildPlan(spec, facts, options, tuned);
+    const named = plan.passes.flatMap(({ enable }) => enable);
+    if (!named.some((extension) => extension.includes("subgroup"))) return plan;
+    probe ??= subgroupsAsTold(device, sources, facts);
+    if (await probe) return plan;
+    facts = withoutSubgroups(facts);
+    return buildPlan(spec, facts, options, tuned);
+  };
 
   return {
-    plan: (spec, options) => buildPlan(spec, facts, options),
+    plan: (spec, options) => buildPlan(spec, facts, options, tuned),
 
     prepare: async (spec, options) => {
-      const plan = buildPlan(spec, facts, options);
+      const plan = await proven(spec, options);
       const compiled = await Promise.all(
         plan.passes.map(async (pass) => {
           const texts = await sources.closure(pass.file, pass.roles);

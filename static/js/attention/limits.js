@@ -33,15 +33,16 @@ const TILE_LIMITS = /** @type {const} */ ([
  * defaults, never more than the adapter has. Pass the result as `requiredLimits`.
  * @param {Spec} spec
  * @param {Described} adapter a GPUAdapter, or as much of one as is known
- * @param {{extraBytes?: number, kernel?: string}} [options] what the caller adds to each of its own
- *   buffers, guards for example; the kernel that will be asked for
+ * @param {{extraBytes?: number, kernel?: string, tuned?: import("./types.js").TunedTable}} [options] what the caller adds to each of its own
+ *   buffers, guards for example; the kernel that will be asked for; the table of the attention
  * @returns {Record<string, number>} possibly empty
  * @throws {import("./errors.js").SpecError} the request contradicts itself
  * @throws {import("./errors.js").Unsupported} no kernel takes it on this adapter
  */
-export function requiredLimits(spec, adapter, { extraBytes = 0, kernel = "auto" } = {}) {
+export function requiredLimits(spec, adapter, options = {}) {
+  const { extraBytes = 0, kernel = "auto", tuned } = options;
   const full = completeSpec(spec);
-  const { choice, fits } = choose(full, factsOf(adapter), kernel);
+  const { choice, fits } = choose(full, factsOf(adapter), kernel, tuned);
   const own = Object.values(scratchBytes(choice, fits, full));
   const callers = Object.values(bufferBytes(full)).map((bytes) => bytes + extraBytes);
   const largest = Math.max(...own, ...callers);

@@ -28,13 +28,14 @@ import { completeSpec } from "./spec.js";
  * @param {Spec} request
  * @param {DeviceFacts} facts of the device
  * @param {PlanOptions} [options]
+ * @param {import("./types.js").TunedTable} [tuned]
  * @returns {Plan}
  * @throws {import("./errors.js").SpecError} the request contradicts itself
  * @throws {Unsupported} no kernel takes it, or the device does not hold it
  */
-export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}) {
+export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tuned = undefined) {
   const spec = completeSpec(request);
-  const { choice, fits } = choose(spec, facts, wanted);
+  const { choice, fits } = choose(spec, facts, wanted, tuned);
   const bound = new Set(fits.flatMap(({ row }) => Object.keys(row.bindings)));
   const buffers = Object.fromEntries(
     Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name) || name === "qkv"),

@@ -31,17 +31,21 @@ export class ShaderSources {
   async closure(file, roles = {}) {
     /** @type {Record<string, string>} */
     const texts = {};
-    /** @type {import("./compose.js").Place[]} */
-    const open = [{ file, line: 0, column: 0 }];
-    const wanted = [file];
-    for (let n = 0; n < wanted.length; n++) {
-      const path = wanted[n];
-      texts[path] = await this.#read(path, open[n]);
-      for (const use of usesOf(texts[path], roles)) {
-        // A malformed path is left to compose(), which refuses it at its place.
-        if (wanted.includes(use.path) || !isShaderPath(use.path)) continue;
-        wanted.push(use.path);
-        open.push({ file: path, line: use.line, column: use.column, source: use.source });
+    /** @type {Map<string, import("./compose.js").Place>} */
+    let wanted = new Map([[file, { file, line: 0, column: 0 }]]);
+    while (wanted.size > 0) {
+      // A level at a time: the first result waits for as many answers as there are levels.
+      const level = await Promise.all(
+        [...wanted].map(async ([path, place]) => ({ path, text: await this.#read(path, place) })),
+      );
+      for (const { path, text } of level) texts[path] = text;
+      wanted = new Map();
+      for (const { path, text } of level) {
+        for (const { path: used, ...at } of usesOf(text, roles)) {
+          // A malformed path is left to compose(), which refuses it at its place.
+          if (used in texts || wanted.has(used) || !isShaderPath(used)) continue;
+          wanted.set(used, { file: path, ...at });
+        }
       }
     }
     return texts;

@@ -1,8 +1,9 @@
 // @ts-check
 /** Which tile of a kernel fits a request and a device, and which files play the kernel's roles. */
-import { CONDITION_NAMES, unmet } from "./conditions.js";
+import { unmet } from "./conditions.js";
 import { ROLE_FILES } from "./registry.js";
 import { evaluateSize } from "./size-expression.js";
+import { sizesIn } from "./tuned.js";
 
 /**
  * @typedef {import("./spec.js").FullSpec} FullSpec
@@ -11,15 +12,13 @@ import { evaluateSize } from "./size-expression.js";
  * @typedef {import("./registry.js").Tile} Tile
  * @typedef {object} Fit a kernel with everything decided that goes into its text
  * @property {KernelRow} row
+ * @property {string} why the figure that justifies the tile; "" = none is told
  * @property {Readonly<Record<string, number | boolean>>} constants
  * @property {Readonly<Record<string, string>>} roles file by role
  * @property {readonly string[]} enable WGSL extensions
  * @property {number} invocations of a workgroup
  * @property {Readonly<Record<string, number>>} workgroupBytes of each array in workgroup memory
  */
-
-/** Keys of a tile row that are no numbers for the text. */
-const WORDS = [...CONDITION_NAMES, "roles", "why"];
 
 /**
  * The first tile row that fits.
@@ -79,7 +78,7 @@ function castRoles({ bindings, roles: candidates = {} }, tile, spec, facts) {
  * @returns {Fit}
  */
 function measure(row, tile, roles, spec) {
-  const given = Object.entries(tile).filter(([name]) => !WORDS.includes(name));
+  const given = Object.entries(sizesIn(tile));
   const flags = given.filter(([, value]) => typeof value === "boolean");
   /** @type {Record<string, number>} */
   const names = {
@@ -94,6 +93,7 @@ function measure(row, tile, roles, spec) {
   );
   return {
     row,
+    why: tile.why ?? "",
     constants: Object.fromEntries([
       ...Object.entries(names).filter(([name]) => /^[A-Z]/.test(name)),
       ...flags,

@@ -102,6 +102,15 @@
  */
 
 /**
+ * What a measurement on one adapter found better than the library's own tiles (`fa2 tune` writes
+ * it): by kernel, tiles that are tried first, and kernels that are preferred where conditions hold.
+ * @typedef {object} TunedTable
+ * @property {Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>} [kernels]
+ * @property {readonly ({op: string, kernel: string} & Readonly<Record<string, unknown>>)[]
+ *   } [choices]
+ */
+
+/**
  * One dispatch of one kernel.
  * @typedef {object} Pass
  * @property {string} kernel registry name
@@ -109,6 +118,7 @@
  * @property {Readonly<Record<string, number | boolean>>} constants of the composed text
  * @property {Readonly<Record<string, string>>} roles the file that plays each role
  * @property {readonly string[]} enable WGSL extensions
+ * @property {string} why the figure that justifies the tile; "" = none is told
  * @property {readonly {name: TensorName, binding: number, access: "read" | "write"}[]} bindings
  *   binding 0 is the uniform
  * @property {number} invocations of a workgroup
