@@ -15,6 +15,7 @@ from server.cli_options import (
     BrowserOption,
     HeadedOption,
     LaunchOption,
+    WithoutOption,
 )
 from server.console import make_console
 from server.errors import CaseError
@@ -56,6 +57,7 @@ def golden(
     launch: LaunchOption = None,
     browser_arg: BrowserArgOption = None,
     adapter: AdapterOption = AdapterChoice.any,
+    without: WithoutOption = None,
     headed: HeadedOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all outcomes as JSON.")
@@ -79,6 +81,7 @@ def golden(
             launch=launch.value if launch else None,
             headed=headed,
             browser_args=browser_arg or (),
+            without=without or (),
         ) as harness:
             results.environment = harness.environment
             printer.heading(len(cases), harness.environment)

@@ -56,6 +56,16 @@ AdapterOption = Annotated[
         rich_help_panel=_GROUP,
     ),
 ]
+WithoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="FEATURE",
+        help="A WebGPU feature that kernels must do without (shader-f16, subgroups); may be "
+        "repeated.",
+        rich_help_panel=_GROUP,
+    ),
+]
 HeadedOption = Annotated[
     bool, typer.Option("--headed", help="Show the browser window.", rich_help_panel=_GROUP)
 ]

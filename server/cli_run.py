@@ -18,6 +18,7 @@ from server.cli_options import (
     BrowserOption,
     HeadedOption,
     LaunchOption,
+    WithoutOption,
 )
 from server.console import Printer, make_console
 from server.errors import CaseError
@@ -79,6 +80,7 @@ def run(
     launch: LaunchOption = None,
     browser_arg: BrowserArgOption = None,
     adapter: AdapterOption = AdapterChoice.any,
+    without: WithoutOption = None,
     headed: HeadedOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all reports as JSON.")
@@ -104,6 +106,7 @@ def run(
             launch=launch.value if launch else None,
             headed=headed,
             browser_args=browser_arg or (),
+            without=without or (),
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, len(selected), kappa)

@@ -13,6 +13,7 @@ Nothing is installed on the way: without a browser NoBrowser says what to instal
 from __future__ import annotations
 
 import atexit
+import re
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +47,7 @@ class Harness:
     ``timeout_s``: the time for a small case; the predicted work of a large one is added.
     ``launch``: "playwright" or "process"; None takes Playwright where it can.
     ``webgpu=False`` leaves the browser as it comes, without the switches that make WebGPU appear.
+    ``without`` names WebGPU features that kernels must do without, "shader-f16" for example.
 
     Raises NoBrowser, NoAdapter, and CaseError for an argument that is none of these.
     """
@@ -60,6 +62,7 @@ class Harness:
         headed: bool = False,
         browser_args: Sequence[str] = (),
         webgpu: bool = True,
+        without: Sequence[str] = (),
     ) -> None:
         if adapter not in ADAPTERS:
             raise CaseError(f"adapter={adapter!r} is unknown; use one of {', '.join(ADAPTERS)}")
@@ -67,7 +70,12 @@ class Harness:
             raise CaseError(f"timeout_s={timeout_s!r} must be a positive number of seconds")
         self.timeout_s = timeout_s
         self._browser, self._launch = browser, launch
-        self._options = Options(adapter, headed, tuple(browser_args), webgpu)
+        for name in without:
+            if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+                raise CaseError(
+                    f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
+                )
+        self._options = Options(adapter, headed, tuple(browser_args), webgpu, tuple(without))
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self.last_report: Report | None = None

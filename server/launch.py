@@ -28,6 +28,7 @@ class Options:
     headed: bool = False
     args: tuple[str, ...] = ()  # more of them for its command line
     webgpu: bool = True  # False: as it comes, without what makes WebGPU appear
+    without: tuple[str, ...] = ()  # features of the adapter that kernels must do without
 
 
 class Launched(Protocol):

@@ -8,7 +8,7 @@ judged) and ``skip`` (refused by name before anything ran).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -161,15 +161,17 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def replay(case: object, kappa: float = KAPPA) -> str:
-    """The command and the URL path that run the case again.
+def replay(case: object, kappa: float = KAPPA, without: Sequence[str] = ()) -> str:
+    """The command and the URL path that run the case again; ``without``: features withheld.
 
     >>> replay("forward:T=8,D=4")
     "fa2 run 'forward:T=8,D=4' · /webgpu-test?case=forward:T=8,D=4&run=1"
     """
     url = quote(str(case), safe=":=,")
     option = "" if kappa == KAPPA else f" --kappa {kappa:g}"
-    return f"fa2 run '{case}'{option} · /webgpu-test?case={url}&run=1"
+    option += "".join(f" --without {name}" for name in without)
+    query = f"&without={','.join(without)}" if without else ""
+    return f"fa2 run '{case}'{option} · /webgpu-test?case={url}&run=1{query}"
 
 
 def circumstances(case: object, done: Done | None, kappa: float, *, replayable: bool = True) -> str:
@@ -179,7 +181,7 @@ def circumstances(case: object, done: Done | None, kappa: float, *, replayable: 
         shader = f", shader {done.shader_sha256[:12]}…" if done.shader_sha256 else ""
         lines.append(f"kernel {done.kernel}{shader}, on {adapter_text(done)}")
     if replayable:
-        lines.append(f"again: {replay(case, kappa)}")
+        lines.append(f"again: {replay(case, kappa, _withheld(done))}")
     else:
         lines.append(f"the inputs were the caller's own; the case without them: {case}")
     return "\n".join(lines)
@@ -191,7 +193,14 @@ def adapter_text(done: Done) -> str:
     names = (known.get(key) for key in ("description", "device", "architecture", "vendor"))
     name = next((str(n) for n in names if n), "an unnamed adapter")
     fallback = " (software)" if known.get("fallback") else ""
-    return f"{name}{fallback}" + (f", {done.engine}" if done.engine else "")
+    without = "".join(f" without {feature}" for feature in _withheld(done))
+    return f"{name}{fallback}{without}" + (f", {done.engine}" if done.engine else "")
+
+
+def _withheld(done: Done | None) -> Sequence[str]:
+    """Features that the adapter has and that the kernels had to do without."""
+    known = (done.adapter if done else None) or {}
+    return tuple(known.get("withheld", ()))
 
 
 def from_done(case: object, done: Done | None, kappa: float, **fields: Any) -> Report:

@@ -57,6 +57,7 @@ class Adapter(FromPage):
     description: Annotated[str, Field(max_length=1000)] = ""
     fallback: bool = False
     features: list[Short] = Field(default=[], max_length=200)
+    withheld: list[Short] = Field(default=[], max_length=200)
     limits: dict[Short, Number] = Field(default={}, max_length=200)
 
 

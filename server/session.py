@@ -33,7 +33,9 @@ class Session:
     def __init__(self, service: Service, opening: Opening) -> None:
         self._service, self._opening = service, opening
         self.page = secrets.token_urlsafe(16)
-        url = f"{service.url}{PAGE}?page={self.page}"
+        without = opening.options.without
+        query = f"&without={','.join(without)}" if without else ""
+        url = f"{service.url}{PAGE}?page={self.page}{query}"
         self.launched: Launched = launch(opening.browser, url, opening.launcher, opening.options)
         try:
             self.environment = self._connect()

@@ -34,7 +34,8 @@ export class NoWebGPU extends RunError {
  * @property {string} device
  * @property {string} description
  * @property {boolean} fallback  it computes on the CPU
- * @property {string[]} features
+ * @property {string[]} features  those that devices are given if they are asked for
+ * @property {string[]} withheld  what the adapter offers beside them and kernels must do without
  * @property {Record<string, number>} limits  the most that a device of it may be given
  */
 
@@ -81,9 +82,10 @@ export async function requestAdapter() {
 
 /**
  * @param {GPUAdapter} adapter
+ * @param {readonly string[]} [without] features that kernels must do without
  * @returns {AdapterFacts}
  */
-export function adapterFacts(adapter) {
+export function adapterFacts(adapter, without = []) {
   const { vendor, architecture, device, description } = adapter.info;
   const { isFallbackAdapter } = /** @type {{isFallbackAdapter?: boolean}} */ (adapter);
   const fallback = isFallbackAdapter === true || isSoftware(adapter.info);
@@ -93,7 +95,8 @@ export function adapterFacts(adapter) {
     device,
     description,
     fallback,
-    features: [...adapter.features].sort(),
+    features: [...adapter.features].filter((name) => !without.includes(name)).sort(),
+    withheld: without.filter((name) => adapter.features.has(name)),
     limits: limitsOf(adapter.limits),
   };
 }
@@ -116,6 +119,7 @@ export function limitsOf(supported) {
 
 /** Keeps at most one device. */
 export class DeviceKeeper {
+  #without;
   /** @type {Held | null} */
   #held = null;
   /** @type {GPUAdapter | null} an adapter that has not yielded its device yet */
@@ -127,6 +131,11 @@ export class DeviceKeeper {
   #described = null;
   /** @type {Record<string, number>} limits asked for so far */
   #asked = {};
+
+  /** @param {readonly string[]} [without] features that no device is asked to have */
+  constructor(without = []) {
+    this.#without = without;
+  }
 
   /** What is known of the adapter; null before one was seen. */
   get adapter() {
@@ -152,9 +161,8 @@ export class DeviceKeeper {
   async look() {
     if (this.#held) return this.#held.adapter;
     this.#fresh ??= await requestAdapter();
-    this.#described = this.#fresh;
-    this.#facts = adapterFacts(this.#fresh);
-    return this.#facts;
+    this.#see(this.#fresh);
+    return /** @type {AdapterFacts} */ (this.#facts);
   }
 
   /**
@@ -177,9 +185,8 @@ export class DeviceKeeper {
     }
     const adapter = this.#fresh ?? (await requestAdapter());
     this.discard();
-    this.#held = await openDevice(adapter, wanted);
-    this.#facts = this.#held.adapter;
-    this.#described = adapter;
+    this.#see(adapter);
+    this.#held = await openDevice(adapter, wanted, this.#without);
     this.#asked = wanted;
     this.#dropWhenLost(this.#held);
     return this.#held;
@@ -190,6 +197,13 @@ export class DeviceKeeper {
     this.#held?.device.destroy();
     this.#held = null;
     this.#fresh = null;
+  }
+
+  /** @param {GPUAdapter} adapter */
+  #see(adapter) {
+    this.#facts = adapterFacts(adapter, this.#without);
+    const { limits, info } = adapter;
+    this.#described = { limits, info, features: this.#facts.features };
   }
 
   /** @param {Held} held */
@@ -203,10 +217,12 @@ export class DeviceKeeper {
 /**
  * @param {GPUAdapter} adapter
  * @param {Record<string, number>} requiredLimits
+ * @param {readonly string[]} without
  * @returns {Promise<Held>}
  */
-async function openDevice(adapter, requiredLimits) {
-  const requiredFeatures = usefulFeatures(adapter.features);
+async function openDevice(adapter, requiredLimits, without) {
+  const facts = adapterFacts(adapter, without);
+  const requiredFeatures = usefulFeatures(facts.features);
   if (adapter.features.has("timestamp-query")) requiredFeatures.push("timestamp-query");
   let device;
   try {
@@ -224,5 +240,5 @@ async function openDevice(adapter, requiredLimits) {
   device.addEventListener("uncapturederror", (event) => {
     errors.push(/** @type {GPUUncapturedErrorEvent} */ (event).error.message);
   });
-  return { device, adapter: adapterFacts(adapter), errors };
+  return { device, adapter: facts, errors };
 }

@@ -26,7 +26,7 @@ const DRAW_MS = 100;
 
 const main = /** @type {HTMLElement} */ (document.querySelector("main"));
 const options = readOptions(location.search);
-const devices = new DeviceKeeper();
+const devices = new DeviceKeeper(options.without.split(",").filter(Boolean));
 const notices = new Notices(byId("notices"));
 const verdict = new Verdict();
 const checks = new CheckList(byId("lines"), choose);

@@ -10,6 +10,7 @@
  * @property {string} seed    "" = as the case says
  * @property {string} kappa   "" = the judge's own factor of the bounds
  * @property {boolean} run    start at once
+ * @property {string} without features, with commas, that kernels must do without
  * @property {string} page    the id under which a launcher expects this page
  */
 
@@ -28,6 +29,7 @@ export function readOptions(search) {
     seed: text("seed"),
     kappa: text("kappa"),
     run: !["", "0"].includes(text("run")),
+    without: text("without"),
     page: text("page"),
   };
 }
@@ -45,6 +47,7 @@ export function writeOptions(options) {
     ["seed", options.seed],
     ["kappa", options.kappa],
     ["run", options.run ? "1" : ""],
+    ["without", options.without],
     ["page", options.page],
   ];
   const query = parts

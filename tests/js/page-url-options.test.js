@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readOptions, writeOptions } from "../../static/js/url-options.js";
 
-const none = { case: "", suite: "", kernel: "", seed: "", kappa: "", run: false, page: "" };
+const none = { case: "", suite: "", kernel: "", seed: "", kappa: "", run: false, without: "", page: "" };
 
 test("an empty query asks for nothing", () => {
   assert.deepEqual(readOptions(""), none);
@@ -25,6 +25,12 @@ test("what is written can be read by people and by the page", () => {
 test("a suite keeps kernel, seed and kappa beside it", () => {
   const options = { ...none, suite: "seed", kernel: "fa2", seed: "0x2a", kappa: "8" };
   assert.equal(writeOptions(options), "?suite=seed&kernel=fa2&seed=0x2a&kappa=8");
+  assert.deepEqual(readOptions(writeOptions(options)), options);
+});
+
+test("features to do without are kept, commas and all", () => {
+  const options = { ...none, suite: "seed", without: "shader-f16,subgroups" };
+  assert.equal(writeOptions(options), "?suite=seed&without=shader-f16,subgroups");
   assert.deepEqual(readOptions(writeOptions(options)), options);
 });
 

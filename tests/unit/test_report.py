@@ -33,6 +33,16 @@ def test_kappa_is_replayed_when_it_is_not_the_default():
     assert "kappa" not in replay("forward:T=8,D=4", 4.0)
 
 
+def test_features_withheld_are_told_and_replayed():
+    adapter = {"vendor": "v", "fallback": True, "withheld": ["shader-f16", "subgroups"]}
+    told = Done(status="ok", kernel="k", adapter=adapter, engine="E")
+    report = failed_to_run(Case.parse("forward:T=8,D=4"), "page", "broken", told)
+    assert "on v (software) without shader-f16 without subgroups, E" in report.message
+    command, _, url = report.message.splitlines()[-1].partition(" · ")
+    assert command == "again: fa2 run 'forward:T=8,D=4' --without shader-f16 --without subgroups"
+    assert parse_qs(urlsplit(url).query)["without"] == ["shader-f16,subgroups"]
+
+
 def test_an_error_without_any_word_from_the_page_is_a_whole_report():
     report = failed_to_run(Case.parse("forward:T=8,D=4,kernel=fa2"), "timeout", "30 s passed")
     assert (report.status, report.kernel, report.error) == (
