@@ -28,12 +28,14 @@ def judge(
     poison: tuple[int, int],
     kappa: float = KAPPA,
     inputs: Mapping[str, Array] | None = None,
+    sampled_above: int | None = None,
 ) -> Report:
     """The report on what a page uploaded.
 
     ``tensors``: every tensor of ``outputs.want(case)``, flat or shaped, little-endian dtypes as
     named there. ``poison``: the fill words of both passes. ``inputs``: the caller's own arrays in
-    logical order; None: those of the case's seed.
+    logical order; None: those of the case's seed. ``sampled_above``: of longer sequences only some
+    rows and keys are judged.
 
     Whatever the kernel did becomes a Report. Raises ShapeError when ``inputs`` do not fit the case
     and CaseError when the poison words cannot do their work.
@@ -63,7 +65,7 @@ def judge(
             message = f"{name} holds NaN or infinity; only a bias may hold −inf (a masked key)"
             return report.failed_to_run(case, "case", message, done, kappa)
     with np.errstate(all="ignore"):
-        return _judge(case, tensors, done, poison, kappa, own, seeded=inputs is None)
+        return _judge(case, tensors, done, poison, kappa, own, sampled_above, seeded=inputs is None)
 
 
 def _judge(
@@ -73,6 +75,7 @@ def _judge(
     poison: tuple[int, int],
     kappa: float,
     inputs: Mapping[str, Array],
+    sampled_above: int | None,
     *,
     seeded: bool,
 ) -> Report:
@@ -81,7 +84,7 @@ def _judge(
         return _report(case, done, kappa, wrong, seeded=seeded)
     problem = problem_of(case, inputs)
     tile = tile_of(done)
-    sample = sample_of(problem, tile, case.seed)
+    sample = sample_of(problem, tile, case.seed, sampled_above)
     bounds = Bounds(kappa, seeded and few_weights(case), case.dtype == "f16")
     measured = measure(problem, actual_of(case, tensors), bounds, sample)
     comparisons = [compare(output, tile) for output in measured.outputs]

@@ -27,6 +27,7 @@ def verdict(run: Run, done: Done) -> Report:
             poison=run.poison,
             kappa=run.kappa,
             inputs=run.inputs,
+            sampled_above=run.sampled_above,
         )
     except Exception as error:
         log.exception("the judge failed on %s", run.case)

@@ -57,10 +57,14 @@ class Measured:
     rows: Array | None
 
 
-def sample_of(problem: Problem, tile: Mapping[str, int], seed: int) -> Sample | None:
-    """Which rows and keys are judged; None = everything."""
+def sample_of(
+    problem: Problem, tile: Mapping[str, int], seed: int, above: int | None = None
+) -> Sample | None:
+    """Which rows and keys are judged; None = everything, as for lengths up to ``above``
+    (None: SAMPLED_ABOVE).
+    """
     B, Tq, Tk, H, Hkv = problem.shape
-    if max(Tq, Tk) <= SAMPLED_ABOVE:
+    if max(Tq, Tk) <= (SAMPLED_ABOVE if above is None else above):
         return None
     rng = np.random.default_rng(seed)
     rows = _pick(Tq, tile.get("i", 64), rng)

@@ -39,7 +39,9 @@ class Done:
     shader_sha256: str | None = None
     dispatches: int = 0
     elapsed_ns: float | None = None  # wall time on the page
-    gpu_ns: float | None = None
+    compile_ns: float | None = None  # from asking the library to its compiled pipelines
+    first_result_ns: float | None = None  # from the same moment to the end of the first pass
+    gpu_ns: float | None = None  # of the kernel alone, by timestamps
     adapter: Mapping[str, Any] | None = None
     engine: str | None = None
     warnings: list[str] | tuple[str, ...] = ()
@@ -113,6 +115,9 @@ class Report:
     adapter: Mapping[str, Any] | None = None
     engine: str = ""
     elapsed_ns: float | None = None
+    gpu_ns: float | None = None
+    """GPU time of the first pass, of a backward without the forward before it; None where there
+    are no timestamps, or they are too coarse. The GPU was cold: `fa2 bench` measures."""
     warnings: tuple[str, ...] = ()
     error: RunError | None = None
     """Kind and place of the reason, for status ``error`` and ``skip``; the JSON has ``message``."""
@@ -142,6 +147,9 @@ class Report:
             "adapter": jsonable(self.adapter),
             "engine": self.engine,
             "elapsed_ns": jsonable(self.elapsed_ns),
+            "compile_ns": jsonable(self.compile_ns),
+            "first_result_ns": jsonable(self.first_result_ns),
+            "gpu_ns": jsonable(self.gpu_ns),
             "warnings": list(self.warnings),
         }
 
@@ -218,6 +226,9 @@ def from_done(case: object, done: Done | None, kappa: float, **fields: Any) -> R
         adapter=done.adapter,
         engine=done.engine or "",
         elapsed_ns=done.elapsed_ns,
+        compile_ns=done.compile_ns,
+        first_result_ns=done.first_result_ns,
+        gpu_ns=done.gpu_ns,
         warnings=warnings,
         **fields,
     )

@@ -36,6 +36,8 @@ class Run:
     want: dict[str, OutputSpec]
     inputs: Arrays | None = None  # the caller's own, in canonical order
     shaders: dict[str, str] = field(default_factory=dict)
+    timing: bool = False  # the check before a benchmark, which needs the inputs again
+    sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     poison: tuple[int, int] = field(default_factory=lambda: new_poison())
@@ -102,7 +104,7 @@ class Run:
             "poison": list(self.poison),
             "deadline_ms": round(self.deadline_s * 1000),
             "shaders": self.shaders,
-            "timing": False,
+            "timing": self.timing,
         }
 
     def give(self, page: str) -> None:

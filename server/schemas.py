@@ -89,6 +89,8 @@ class DoneIn(FromPage):
     shader_sha256: Sha256 | None = None
     dispatches: Annotated[int, Field(ge=0)] = 0
     elapsed_ns: Nanoseconds | None = None
+    compile_ns: Nanoseconds | None = None
+    first_result_ns: Nanoseconds | None = None
     gpu_ns: Nanoseconds | None = None
     adapter: Adapter | None = None
     engine: Short | None = None
@@ -173,6 +175,7 @@ class ReportOut(BaseModel):
     adapter: dict[str, Any] | None
     engine: str
     elapsed_ns: float | None
+    gpu_ns: float | None
     warnings: list[str]
 
 

@@ -2,8 +2,10 @@
 import { createAttention, requiredLimits } from "./attention/index.js";
 import { inputDigest, makeInputs } from "./inputs.js";
 import { JobBuffers, outputLimits } from "./job-buffers.js";
+import { KeptInputs } from "./kept-inputs.js";
 import { storeInputs } from "./layout.js";
 import { asRunError, HARMLESS, RunError } from "./run-error.js";
+import { StepTimer } from "./step-timer.js";
 import { Watch } from "./watch.js";
 
 /** @typedef {import("./transport.js").Job} Job */
@@ -30,7 +32,8 @@ import { Watch } from "./watch.js";
  * @property {string} shader_sha256
  * @property {number} dispatches
  * @property {number} elapsed_ns  wall time on the page, upload excluded
- * @property {number | null} gpu_ns
+ * @property {number | null} gpu_ns  GPU time of the operation that the job is named after, first
+ *   pass; null without timestamps and below their resolution
  * @property {import("./device.js").AdapterFacts | null} adapter
  * @property {string} engine
  * @property {string[]} warnings
@@ -52,6 +55,8 @@ const STUCK = " (a browser that does not answer here has to be restarted)";
 export class Runner {
   /** @type {{device: GPUDevice, attention: ReturnType<typeof createAttention>} | null} */
   #library = null;
+  /** Of jobs that are timed next. */
+  inputs = new KeptInputs();
 
   /**
    * @param {object} parts
@@ -89,7 +94,7 @@ export class Runner {
     } finally {
       watch.close();
     }
-    done.elapsed_ns = Math.round((performance.now() - started) * 1e6);
+    done.elapsed_ns = sinceNs(started);
     return { done, tensors };
   }
 
@@ -110,17 +115,24 @@ export class Runner {
 
     progress({ phase: "inputs", done: 0, total: 1 });
     const inputs = await this.#inputs(job, watch);
+    if (job.timing) this.inputs.keep(spec, inputs);
     done.input_sha256 = await watch.race("digesting the inputs", inputDigest(inputs));
 
     progress({ phase: "compile", done: 0, total: 1 });
-    const attention = this.#attention(held.device, job.shaders);
+    const attention = this.attention(held.device, job.shaders);
+    const asked = performance.now();
     const compiling = operationsOf(attention, spec, kernel);
     const operations = await watch.race("compiling the kernel", compiling);
+    done.compile_ns = sinceNs(asked);
     const main = operations[operations.length - 1];
     Object.assign(done, { kernel: main.kernel, tile: main.tile, shader_sha256: main.shaderSha256 });
     try {
       const stored = storeInputs(spec, inputs);
-      const tensors = await this.#dispatch(job, operations, held, watch, progress, stored);
+      const ran = await this.#dispatch(job, operations, held, watch, progress, stored, () => {
+        done.first_result_ns = sinceNs(asked);
+      });
+      const { tensors } = ran;
+      done.gpu_ns = ran.gpuNs;
       done.dispatches = operations.reduce((sum, { dispatches }) => sum + dispatches, 0);
       return tensors;
     } finally {
@@ -137,24 +149,36 @@ export class Runner {
    * @param {Watch} watch
    * @param {(progress: Progress) => void} progress
    * @param {ReturnType<typeof storeInputs>} stored
+   * @param {() => void} onFirst  the first pass has been computed
    */
-  async #dispatch(job, operations, { device, errors }, watch, progress, stored) {
+  async #dispatch(job, operations, { device, errors }, watch, progress, stored, onFirst) {
     const { queue } = device;
     const failures = openErrorScopes(device);
     /** @type {JobBuffers | null} */
     let buffers = null;
+    /** @type {StepTimer | null} */
+    let timer = null;
     try {
       buffers = new JobBuffers(device, stored, job.want);
-      const steps = operations.flatMap((operation) => operation.steps(WORK_PER_SUBMIT));
+      const each = operations.map((operation) => operation.steps(WORK_PER_SUBMIT));
+      const steps = each.flat();
+      // The operation that the job is named after comes last.
+      timer = StepTimer.of(device, each[each.length - 1].length);
       const total = steps.length * job.poison.length;
       let submitted = 0;
       for (const [pass, word] of job.poison.entries()) {
         buffers.poison(word);
-        for (const step of steps) {
+        for (const [n, step] of steps.entries()) {
           const encoder = device.createCommandEncoder();
-          step.encode(encoder, buffers.bindings);
-          if (step === steps.at(-1)) buffers.stage(encoder, pass);
+          const left = steps.length - n;
+          step.encode(encoder, buffers.bindings, pass === 0 ? timer?.stamps(left) : undefined);
+          if (left === 1) {
+            buffers.stage(encoder, pass);
+            if (pass === 0) timer?.resolve(encoder);
+          }
           queue.submit([encoder.finish()]);
+          // Not waited for: that would cost the run what it measures.
+          if (submitted === steps.length - 1) queue.onSubmittedWorkDone().then(onFirst, () => {});
           progress({ phase: "run", done: ++submitted, total });
           // The last wait is for the mapping: Firefox answers each wait only after 100 ms.
           if (submitted < total && steps.length > 1) {
@@ -168,11 +192,13 @@ export class Runner {
       read.catch(() => {}); // what the scopes caught explains it better
       await checked;
       const tensors = await read;
+      const gpuNs = timer ? await watch.race("reading the timestamps", timer.read()) : null;
       if (errors.length) throw new RunError("page", `uncaptured GPU error: ${errors.join("; ")}`);
-      return tensors;
+      return { tensors, gpuNs };
     } finally {
       failures().catch(() => {});
       buffers?.destroy();
+      timer?.destroy();
     }
   }
 
@@ -199,7 +225,7 @@ export class Runner {
    * @param {GPUDevice} device
    * @param {Record<string, string>} shaders
    */
-  #attention(device, shaders) {
+  attention(device, shaders) {
     if (Object.keys(shaders).length) return createAttention(device, { shaders });
     if (this.#library?.device !== device) {
       this.#library = { device, attention: createAttention(device) };
@@ -220,6 +246,8 @@ export class Runner {
       shader_sha256: "",
       dispatches: 0,
       elapsed_ns: 0,
+      compile_ns: null,
+      first_result_ns: null,
       gpu_ns: null,
       adapter: null,
       engine: this.engine,
@@ -228,6 +256,9 @@ export class Runner {
     };
   }
 }
+
+/** Whole nanoseconds since a moment. @param {number} moment of performance.now() */
+const sinceNs = (moment) => Math.round((performance.now() - moment) * 1e6);
 
 /**
  * What a job runs, the operation that it is named after last. A backward needs the o and lse of a
@@ -238,7 +269,7 @@ export class Runner {
  * @param {string} kernel
  * @returns {Promise<Operation[]>}
  */
-async function operationsOf(attention, spec, kernel) {
+export async function operationsOf(attention, spec, kernel) {
   if (spec.op !== "backward") return [await attention.prepare(spec, { kernel })];
   const { family } = attention.plan(spec, { kernel });
   return Promise.all([
@@ -274,10 +305,10 @@ function openErrorScopes(device) {
 /**
  * The limits of a device for this job: the kernel's needs and those of the guarded outputs.
  *
- * @param {Job} job
+ * @param {Pick<Job, "case" | "spec" | "kernel" | "want">} job
  * @param {import("./device.js").Described} adapter
  */
-function neededLimits(job, adapter) {
+export function neededLimits(job, adapter) {
   const available = /** @type {Record<string, number>} */ (/** @type {unknown} */ (adapter.limits));
   const needed = { ...requiredLimits(job.spec, adapter, { kernel: job.kernel }) };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {

@@ -17,6 +17,7 @@ FIELDS = {"case", "kernel", "status", "message", "outputs", "controls", "kappa",
     "adapter",
     "engine",
     "elapsed_ns",
+    "gpu_ns",
     "warnings",
 }
 

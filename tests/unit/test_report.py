@@ -65,10 +65,11 @@ def test_the_error_of_the_page_is_kept_only_for_its_own_kind():
 
 def test_what_the_page_told_is_in_the_report():
     told = Done(
-        status="skip", kernel="fa2", engine="E", elapsed_ns=2.5, warnings=["w"], dispatches=0,
+        status="skip", kernel="fa2", engine="E", elapsed_ns=2.5, gpu_ns=1.5, warnings=["w"],
         adapter={"vendor": "v", "limits": {"a": float("inf")}},
         error={"kind": "unsupported", "message": "no"},
     )  # fmt: skip
     found = skipped("forward:T=8,D=4", told).to_dict()
     assert found["adapter"] == {"vendor": "v", "limits": {"a": "inf"}}
-    assert (found["engine"], found["elapsed_ns"], found["warnings"]) == ("E", 2.5, ["w"])
+    assert (found["engine"], found["elapsed_ns"], found["gpu_ns"]) == ("E", 2.5, 1.5)
+    assert found["warnings"] == ["w"]
