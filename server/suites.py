@@ -6,6 +6,10 @@ its cause. The cost of a case on a software GPU is compiling a pipeline, 0.1 s a
 
 What varies for the forward varies for the backward too: its cases are those of the forward with
 another op. Where they ask for attn the gradients alone are judged, a matrix less to send.
+
+dtype=f16 runs the same kernels on other storage, so its cases vary what storage depends on: odd
+sizes and layouts, whose rows meet within a word, and the range of the values. Most of them are
+backwards, which judge the forward's o and lse too.
 """
 
 from __future__ import annotations
@@ -59,6 +63,7 @@ SMOKE = _unique(
         Tq=45,Tk=19,H=2,D=16
         B=2,T=20,H=3,D=5,layout=bhtd
         B=2,T=40,H=4,Hkv=2,D=8,layout=packed
+        Tq=19,Tk=45,H=4,Hkv=2,D=7,dtype=f16,attn=1
         """
     )
     + _cases(
@@ -70,6 +75,7 @@ SMOKE = _unique(
         Tq=45,Tk=19,H=2,D=16
         B=2,T=20,H=3,D=5,layout=bhtd
         B=2,T=40,H=4,Hkv=2,D=8,layout=packed
+        B=2,T=21,H=4,Hkv=2,D=5,dtype=f16
         T=37,H=4,Hkv=2,D=8,attn=1,kernel=baseline
         """,
         "backward:",
@@ -133,7 +139,23 @@ _FORWARD_EDGES = _unique(
     ]
 )
 
-EDGES = _unique([*_FORWARD_EDGES, *_backward(_FORWARD_EDGES)])
+_F16_EDGES = [
+    *_backward(_vary(_FAMILY.replace(dtype="f16"), "dist", ("large", "negative", "growing"))),
+    *_cases(
+        """
+        T=1,D=1,dtype=f16
+        T=19,H=3,D=1,dtype=f16
+        B=2,T=19,H=3,D=3,dtype=f16,layout=bhtd
+        T=17,D=256,dtype=f16
+        Tq=40,Tk=19,H=2,D=8,dtype=f16
+        T=200,H=2,D=16,dist=growing,dtype=f16
+        T=200,H=2,D=16,dist=large,dtype=f16
+        """,
+        "backward:",
+    ),
+]
+
+EDGES = _unique([*_FORWARD_EDGES, *_backward(_FORWARD_EDGES), *_F16_EDGES])
 
 # --- full ----------------------------------------------------------------------------------------
 
@@ -225,7 +247,28 @@ _FORWARD = _unique(
 # A backward compiles two kernels more, so it takes one size between two tile edges, not three.
 _BACKWARD = _backward(case for case in [*SEED, *_FORWARD] if case.D not in (80, 192))
 
-FULL = _unique([*SEED, *SMOKE, *EDGES, *_FORWARD, *_BACKWARD])
+_F16 = _cases(
+    """
+    T=1025,D=16,dtype=f16
+    T=65,H=2,D=128,dtype=f16,attn=1
+    """
+) + _cases(
+    """
+    B=2,T=33,H=2,D=16,causal=0,dtype=f16
+    B=2,T=40,H=6,Hkv=2,D=5,layout=packed,dtype=f16
+    B=3,Tq=21,Tk=34,H=4,Hkv=2,D=9,layout=bhtd,dist=indexcoded,dtype=f16
+    B=2,T=35,H=8,Hkv=1,D=8,dtype=f16
+    Tq=17,Tk=64,H=2,D=24,align=tl,dtype=f16
+    T=65,H=2,D=33,dtype=f16
+    T=20,H=2,D=64,dtype=f16
+    T=20,D=129,dtype=f16
+    T=35,H=2,D=16,scale=8,dtype=f16
+    B=2,T=40,H=4,Hkv=2,D=8,dist=headscaled,dtype=f16
+    """,
+    "backward:",
+)
+
+FULL = _unique([*SEED, *SMOKE, *EDGES, *_FORWARD, *_BACKWARD, *_F16])
 
 SUITES: dict[str, Suite] = {"seed": SEED, "smoke": SMOKE, "edges": EDGES, "full": FULL}
 

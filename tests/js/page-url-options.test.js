@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readOptions, writeOptions } from "../../static/js/url-options.js";
 
-const none = { case: "", suite: "", kernel: "", seed: "", kappa: "", run: false, without: "", page: "" };
+const none = {
+  case: "",
+  suite: "",
+  kernel: "",
+  seed: "",
+  kappa: "",
+  run: false,
+  without: "",
+  page: "",
+};
 
 test("an empty query asks for nothing", () => {
   assert.deepEqual(readOptions(""), none);
