@@ -115,6 +115,8 @@ class Report:
     adapter: Mapping[str, Any] | None = None
     engine: str = ""
     elapsed_ns: float | None = None
+    compile_ns: float | None = None
+    first_result_ns: float | None = None
     gpu_ns: float | None = None
     """GPU time of the first pass, of a backward without the forward before it; None where there
     are no timestamps, or they are too coarse. The GPU was cold: `fa2 bench` measures."""

@@ -175,6 +175,8 @@ class ReportOut(BaseModel):
     adapter: dict[str, Any] | None
     engine: str
     elapsed_ns: float | None
+    compile_ns: float | None
+    first_result_ns: float | None
     gpu_ns: float | None
     warnings: list[str]
 

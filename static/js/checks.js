@@ -47,6 +47,8 @@ export const AXES = {
  * @property {Partial<import("./device.js").AdapterFacts> | null} adapter
  * @property {string} engine
  * @property {number | null} elapsed_ns
+ * @property {number | null} compile_ns
+ * @property {number | null} first_result_ns
  * @property {string[]} warnings
  */
 

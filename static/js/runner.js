@@ -32,6 +32,8 @@ import { Watch } from "./watch.js";
  * @property {string} shader_sha256
  * @property {number} dispatches
  * @property {number} elapsed_ns  wall time on the page, upload excluded
+ * @property {number | null} compile_ns  from asking the library to its compiled pipelines
+ * @property {number | null} first_result_ns  from the same moment to the end of the first pass
  * @property {number | null} gpu_ns  GPU time of the operation that the job is named after, first
  *   pass; null without timestamps and below their resolution
  * @property {import("./device.js").AdapterFacts | null} adapter

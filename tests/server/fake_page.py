@@ -157,6 +157,8 @@ class FakePage:
             "shader_sha256": "0" * 64,
             "dispatches": 2,
             "elapsed_ns": 1_250_000.5,
+            "compile_ns": 3e5,
+            "first_result_ns": 1_000_000,
             "gpu_ns": None,
             "adapter": ADAPTER,
             "engine": "NumPy",

@@ -17,6 +17,8 @@ FIELDS = {"case", "kernel", "status", "message", "outputs", "controls", "kappa",
     "adapter",
     "engine",
     "elapsed_ns",
+    "compile_ns",
+    "first_result_ns",
     "gpu_ns",
     "warnings",
 }
@@ -102,6 +104,20 @@ def test_outputs_can_be_fetched_as_npy(live: Live) -> None:
     assert array.tobytes() == page.tensors(job, page.inputs(job))["o"]
     assert live.client.get(f"/api/runs/{run}/tensors/o.repeat").status_code == 404
     assert live.client.get(f"/api/runs/{run}/tensors/nonsense").status_code == 404
+
+
+def test_f16_travels_and_is_fetched_as_f16(live: Live) -> None:
+    page = live.page()
+    run = live.submit("forward:T=8,H=2,D=4,dtype=f16")
+    job = page.next_event("job")
+    assert {w["name"]: w["bytes"] for w in job["want"] if "." not in w["name"]} == {
+        "o": 2 * 8 * 2 * 4,
+        "lse": 4 * 2 * 8,
+    }
+    assert page.work(job)["status"] == "pass"
+    response = live.client.get(f"/api/runs/{run}/tensors/o")
+    array = np.load(io.BytesIO(response.content), allow_pickle=False)
+    assert (array.shape, array.dtype) == ((1, 8, 2, 4), np.float16)
 
 
 def test_a_suite_becomes_a_run_a_case_one_at_a_time(live: Live) -> None:

@@ -66,10 +66,12 @@ def test_the_error_of_the_page_is_kept_only_for_its_own_kind():
 def test_what_the_page_told_is_in_the_report():
     told = Done(
         status="skip", kernel="fa2", engine="E", elapsed_ns=2.5, gpu_ns=1.5, warnings=["w"],
+        compile_ns=0.5, first_result_ns=2.0,
         adapter={"vendor": "v", "limits": {"a": float("inf")}},
         error={"kind": "unsupported", "message": "no"},
     )  # fmt: skip
     found = skipped("forward:T=8,D=4", told).to_dict()
     assert found["adapter"] == {"vendor": "v", "limits": {"a": "inf"}}
     assert (found["engine"], found["elapsed_ns"], found["gpu_ns"]) == ("E", 2.5, 1.5)
+    assert (found["compile_ns"], found["first_result_ns"]) == (0.5, 2.0)
     assert found["warnings"] == ["w"]

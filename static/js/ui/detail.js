@@ -197,6 +197,8 @@ function circumstances(report) {
   const facts = /** @type {[string, string][]} */ ([
     ["Kernel", report.kernel],
     ["Time on the page", formatDuration(report.elapsed_ns)],
+    ["Compiled in", formatDuration(report.compile_ns)],
+    ["First result after", formatDuration(report.first_result_ns)],
     ["κ", String(report.kappa)],
     ["Inputs SHA-256", report.input_sha256],
     ["Shader SHA-256", report.shader_sha256],
