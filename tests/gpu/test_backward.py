@@ -115,17 +115,20 @@ def test_a_forward_without_attn_allocates_nothing_that_grows(harness: Harness) -
 
 
 STRIDED = """
-async (kernel) => {
+async ([kernel, dtype]) => {
   const { createAttention } = await import("/static/js/attention/index.js");
+  const { toF16Bits } = await import("/static/js/f16.js");
   const adapter = await navigator.gpu.requestAdapter();
   const device = await adapter.requestDevice();
   const attention = createAttention(device);
   const [B, H, Hkv, Tq, Tk, D] = [2, 4, 2, 19, 21, 5];
-  const shape = { B, H, Hkv, Tq, Tk, D };
+  const shape = { B, H, Hkv, Tq, Tk, D, dtype };
   const sizeOf = (name) => ("kv".includes(name.at(-1)) ? [Tk, Hkv] : [Tq, H]);
   const inputs = ["q", "k", "v", "do"];
   const outputs = ["o", "dq", "dk", "dv"];
-  const FILLER = -12345;
+  const Elements = dtype === "f16" ? Uint16Array : Float32Array;
+  const element = (x) => (dtype === "f16" ? toF16Bits(Float32Array.of(x))[0] : Math.fround(x));
+  const [FILLER, ZERO] = [element(-12345), element(0)];
 
   // Position of every element of a tensor, in the order of [B, T, heads, D].
   const places = (name, { offset, batch, row, head }) => {
@@ -140,13 +143,14 @@ async (kernel) => {
     const { STORAGE, COPY_SRC, MAP_READ, COPY_DST } = GPUBufferUsage;
     const filled = (length, place, values) => {
       const usage = STORAGE | COPY_SRC;
-      const buffer = device.createBuffer({ size: 4 * length, usage, mappedAtCreation: true });
-      const memory = new Float32Array(buffer.getMappedRange()).fill(FILLER);
-      place.forEach((at, n) => { memory[at] = values(n); });
+      const size = 4 * Math.ceil((length * Elements.BYTES_PER_ELEMENT) / 4);
+      const buffer = device.createBuffer({ size, usage, mappedAtCreation: true });
+      const memory = new Elements(buffer.getMappedRange()).fill(FILLER);
+      place.forEach((at, n) => { memory[at] = element(values(n)); });
       buffer.unmap();
       return buffer;
     };
-    const buffers = { lse: filled(B * H * Tq, [], () => 0) };
+    const buffers = { lse: filled(2 * B * H * Tq, [], () => 0) };
     for (const name of [...inputs, ...outputs]) {
       const place = places(name, strides[name]);
       const written = inputs.includes(name) ? place : [];
@@ -166,7 +170,7 @@ async (kernel) => {
     device.queue.submit([encoder.finish()]);
     await Promise.all(copies.map((copy) => copy.mapAsync(GPUMapMode.READ)));
     return outputs.map((name, n) => {
-      const memory = new Float32Array(copies[n].getMappedRange().slice(0));
+      const memory = new Elements(copies[n].getMappedRange().slice(0));
       const place = places(name, strides[name]);
       const values = place.map((at) => memory[at]);
       for (const at of place) memory[at] = FILLER;
@@ -185,18 +189,20 @@ async (kernel) => {
   return outputs.map((name, n) => ({
     name,
     equal: plain[n].values.every((x, at) => x === padded[n].values[at]),
-    written: plain[n].values.some((x) => x !== FILLER && x !== 0),
+    written: plain[n].values.some((x) => x !== FILLER && x !== ZERO),
     untouched: padded[n].untouched,
   }));
 }
 """
 
 
-@pytest.mark.parametrize("kernel", ["fa2", "baseline"])
-def test_tensors_may_lie_at_any_offset_and_with_gaps(harness: Harness, kernel: str) -> None:
+@pytest.mark.parametrize(("kernel", "dtype"), [("fa2", "f32"), ("fa2", "f16"), ("baseline", "f32")])
+def test_tensors_may_lie_at_any_offset_and_with_gaps(
+    harness: Harness, kernel: str, dtype: str
+) -> None:
     """Bit-equal to the dense tensors, and nothing is written in between."""
     if not isinstance(harness.launched, PlaywrightBrowser):
         pytest.skip("scripts run on a page of Playwright only")
-    for output in harness.launched.evaluate(STRIDED, kernel):
+    for output in harness.launched.evaluate(STRIDED, [kernel, dtype]):
         name = output.pop("name")
         assert output == {"equal": True, "written": True, "untouched": True}, name
