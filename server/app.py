@@ -12,12 +12,14 @@ from fastapi import FastAPI
 from server import (
     __version__,
     problems,
+    routes_benches,
     routes_heatmap,
     routes_pages,
     routes_runs,
     routes_trainings,
     site,
 )
+from server.benches import BenchStore
 from server.pages import Pages
 from server.problems import CatchAll
 from server.reaper import reap_forever
@@ -29,19 +31,22 @@ from server.trainings import TrainingStore
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """An app with ``state.settings``, ``state.pages``, ``state.store`` and ``state.trainings``.
+    """An app with ``state.settings``, ``state.pages``, ``state.store``, ``state.trainings`` and
+    ``state.benches``.
 
     Raises ``ValueError`` (from Settings) for a remote host that was not allowed.
     """
     settings = settings if settings is not None else Settings()
     pages = Pages(settings)
     store, trainings = RunStore(settings, pages), TrainingStore(settings, pages)
+    benches = BenchStore(settings, pages, store)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         store.start()
         trainings.start()
-        reaping = reap_forever([store, trainings], pages, settings)
+        benches.start()
+        reaping = reap_forever([store, trainings, benches], pages, settings)
         reaper = asyncio.create_task(reaping, name="reaper")
         try:
             yield
@@ -61,7 +66,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         responses={"default": {"model": ProblemOut, "description": "any error"}},
     )
     app.state.settings, app.state.pages = settings, pages
-    app.state.store, app.state.trainings = store, trainings
+    app.state.store, app.state.trainings, app.state.benches = store, trainings, benches
     app.state.heatmaps = routes_heatmap.slots()
     problems.install(app)
     app.include_router(site.router)
@@ -69,14 +74,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(routes_runs.router)
     app.include_router(routes_heatmap.router)
     app.include_router(routes_trainings.router)
+    app.include_router(routes_benches.router)
     app.mount("/static", site.Static(directory=settings.static_dir), name="static")
     _guard(app, settings)
     return app
 
 
 def close(app: FastAPI) -> None:
-    """Ends every stream, unfinished run and training. Call it on the app's loop; twice is fine."""
+    """Ends every stream and whatever is unfinished. Call it on the app's loop; twice is fine."""
     app.state.pages.shutdown()
+    app.state.benches.stop()
     app.state.store.stop()
     app.state.trainings.stop()
 

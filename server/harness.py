@@ -23,6 +23,9 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 
 from server import arrays, browser
+from server.bench import Bench
+from server.bench_report import BenchReport
+from server.benches import LEAST_SAMPLES
 from server.cases import Case
 from server.errors import BY_KIND, CaseError, CompileError, HarnessError, PageError
 from server.launch import Launched, Options, choose_launcher
@@ -226,10 +229,46 @@ class Harness:
             watch(training)
             return training.future.result()
 
+    def bench(
+        self,
+        case: Case | str,
+        *,
+        kernel: str | None = None,
+        samples: int = LEAST_SAMPLES,
+        kappa: float | None = None,
+        shaders: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+        watch: Callable[[Bench], None] = lambda bench: None,
+    ) -> BenchReport:
+        """Judges one case on the GPU and, if it is right, times it there.
+
+        ``samples``: at least 30, after a warm-up. ``watch`` is called a few times a second.
+        Returns a report whatever happened; a case that is not right is not timed. Raises CaseError,
+        NoBrowser, NoAdapter.
+        """
+        case = Case.parse(case) if isinstance(case, str) else case
+        case = case if kernel is None else case.replace(kernel=kernel)
+        _check_shaders(shaders or {})
+
+        def submit(service: Service, page: str) -> Bench:
+            return service.benches.submit(
+                case,
+                page=page,
+                samples=samples,
+                kappa=KAPPA if kappa is None else kappa,
+                timeout_s=self.timeout_s if timeout_s is None else timeout_s,
+                shaders=dict(shaders or {}),
+            )
+
+        with self._lock:
+            bench = self._started().do(submit, watch)
+            watch(bench)
+            return bench.future.result()
+
     # --- what can be seen from outside -----------------------------------------------------------
 
     @property
-    def current(self) -> Run | Training | None:
+    def current(self) -> Run | Training | Bench | None:
         """What is under way; its ``progress`` says how far."""
         return self._worker.current if self._worker else None
 

@@ -7,19 +7,23 @@ import threading
 import time
 
 from server.app import create_app
+from server.bench import Bench
+from server.benches import BenchStore
 from server.errors import PageError
 from server.pages import Pages
+from server.run import Run
 from server.runs import RunStore
 from server.serving import GRACE_S, make_server
 from server.settings import Settings
+from server.training import Training
 from server.trainings import TrainingStore
 
 START_S = 30.0
 
 
 class Service:
-    """``with Service() as s:`` serves at ``s.url``; ``s.store``, ``s.trainings`` and ``s.pages``
-    are its state."""
+    """``with Service() as s:`` serves at ``s.url``; ``s.store``, ``s.trainings``, ``s.benches`` and
+    ``s.pages`` are its state."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         # Said outright, so that FA2_HOST, FA2_PORT and FA2_TOKEN, meant for `fa2 serve`, do not
@@ -41,6 +45,20 @@ class Service:
     def trainings(self) -> TrainingStore:
         trainings: TrainingStore = self.app.state.trainings
         return trainings
+
+    @property
+    def benches(self) -> BenchStore:
+        benches: BenchStore = self.app.state.benches
+        return benches
+
+    def cancel(self, task: Run | Training | Bench) -> None:
+        """Ends what is unfinished. Raises PageError when the server is not running."""
+        if isinstance(task, Run):
+            self.store.cancel(task.id)
+        elif isinstance(task, Training):
+            self.trainings.cancel(task.id)
+        else:
+            self.benches.cancel(task.id)
 
     @property
     def pages(self) -> Pages:

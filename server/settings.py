@@ -45,6 +45,8 @@ class Settings(BaseSettings):
     max_pages: int = Field(default=64, ge=1)
     max_trainings: int = Field(default=64, ge=1)  # kept; the oldest finished one goes first
     max_queued_trainings: int = Field(default=16, ge=1)  # unfinished ones; one more is refused
+    max_benches: int = Field(default=256, ge=1)  # kept; the oldest finished one goes first
+    max_queued_benches: int = Field(default=64, ge=1)  # unfinished ones; one more is refused
     max_twin_bytes: int = Field(default=2 << 30, ge=0)  # memory for a training in NumPy
 
     base_deadline_s: float = Field(default=20.0, gt=0)  # for any run; the work is added to it

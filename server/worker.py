@@ -10,13 +10,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from server.bench import Bench
 from server.errors import PageError
 from server.run import Run
 from server.service import Service
 from server.session import Opening, Session
 from server.training import Training
 
-T = TypeVar("T", Run, Training)
+T = TypeVar("T", Run, Training, Bench)
 
 POLL_S = 0.2
 # Chromium offers no adapter any more after a few crashes of its GPU process: do not go that far.
@@ -30,7 +31,7 @@ class Worker:
         self._opening = opening
         self._service = Service()
         self.session: Session | None = None
-        self.current: Run | Training | None = None  # under way
+        self.current: Run | Training | Bench | None = None  # under way
         self._losses = 0
         self._stale = False  # the browser must be opened anew before the next task
 
@@ -59,7 +60,8 @@ class Worker:
         ``watch`` is called a few times a second meanwhile.
         """
         task, kind = self._once(submit, watch)
-        if kind == "no-adapter" or (kind == "device-lost" and not task.heard):
+        heard = task.heard or (isinstance(task, Bench) and task.run.heard)
+        if kind == "no-adapter" or (kind == "device-lost" and not heard):
             # Nothing has run: the browser offers no adapter after a crash, or had died unnoticed
             # before it took the task. A new one may try, once.
             self._stale = True
@@ -98,7 +100,6 @@ class Worker:
                     raise PageError("the server in this process ended during a run")
                 watch(task)
         except BaseException:
-            store = self._service.store if isinstance(task, Run) else self._service.trainings
             with suppress(PageError):  # it may be the server that has ended
-                store.cancel(task.id)
+                self._service.cancel(task)
             raise

@@ -83,8 +83,9 @@ export class GpuTimer {
    * @returns {Promise<BigUint64Array>} begin and end of each span
    */
   async read(spans) {
-    await this.#staging.mapAsync(READ, 0, 2 * spans * STAMP_BYTES);
-    const stamps = new BigUint64Array(this.#staging.getMappedRange().slice(0), 0, 2 * spans);
+    const size = 2 * spans * STAMP_BYTES;
+    await this.#staging.mapAsync(READ, 0, size);
+    const stamps = new BigUint64Array(this.#staging.getMappedRange(0, size).slice(0));
     this.#staging.unmap();
     return stamps;
   }

@@ -1,4 +1,6 @@
 // @ts-check
+import { BenchRunner } from "./bench-runner.js";
+import { BenchSession } from "./bench-session.js";
 import { checksOf, summarise } from "./checks.js";
 import { DeviceKeeper, NoWebGPU } from "./device.js";
 import { engineName } from "./engine.js";
@@ -87,6 +89,11 @@ const training = new TrainSession(
   engine.then((name) => new TrainRunner(devices, name)),
   { onChange: showTraining, onDone: describeEnvironment },
 );
+const bench = new BenchSession(
+  transport,
+  runner.then((one) => new BenchRunner(one)),
+  { onChange: showState, onDone: describeEnvironment },
+);
 const trainingView = new TrainingView({ onStart: train, onStop: () => training.stop() });
 const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
 const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
@@ -159,7 +166,7 @@ async function showConnection(state, why) {
   if (!connected) return;
   try {
     if (lookedForDevice) await introduce();
-    await Promise.all([loadLists(), session.resync(), training.resync()]);
+    await Promise.all([loadLists(), session.resync(), training.resync(), bench.resync()]);
     notices.clear("server");
   } catch (error) {
     notices.show("server", "warn", asRunError(error).message);
@@ -288,7 +295,7 @@ function draw() {
 
 function stateName() {
   if (missing) return "no-webgpu";
-  if (session.busy || training.busy) return "running";
+  if (session.busy || training.busy || bench.busy) return "running";
   if (!ready()) return "connecting";
   return session.over || training.shown ? "finished" : "idle";
 }

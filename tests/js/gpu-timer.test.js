@@ -49,8 +49,8 @@ function fakeDevice() {
       ...ended(),
       mapAsync: async () => {},
       unmap: () => {},
-      getMappedRange: () =>
-        BigUint64Array.from({ length: queries.size }, (_, n) => queries.get(n) ?? 0n).buffer,
+      getMappedRange: (_, size) =>
+        BigUint64Array.from({ length: size / 8 }, (_, n) => queries.get(n) ?? 0n).buffer,
     }),
     createCommandEncoder: () => ({
       beginComputePass: ({ label, timestampWrites: stamps }) => {

@@ -123,6 +123,11 @@ export class Sampler {
     }
   }
 
+  /** Length of the chain: times of chains of one length can be compared. */
+  get rounds() {
+    return this.#chain.rounds;
+  }
+
   destroy() {
     this.#chain.destroy();
   }
@@ -163,7 +168,9 @@ export class Sampler {
       for (const [i, encode] of parts.entries()) {
         const at = n * width + 1 + i;
         for (let call = 0; call < calls; call++) {
-          encode(encoder, timer.span(at, { begin: call === 0, end: call === calls - 1 }));
+          const begin = call === 0;
+          const end = call === calls - 1;
+          encode(encoder, begin || end ? timer.span(at, { begin, end }) : undefined);
         }
         if (parts.length === 1) continue;
         queue.submit([encoder.finish()]);

@@ -47,20 +47,20 @@ export async function wallPairs(
   const drains = [];
   for (let n = 0; n < 3; n++) {
     const began = now();
-    for (const { drain } of subjects) await watch.race("waiting for an empty queue", drain());
+    for (const one of subjects) await watch.race("waiting for an empty queue", one.drain());
     drains.push((now() - began) / subjects.length);
   }
   const drainMs = quantile(drains, 0.5);
   const long = Math.min(mostMs, Math.max(sampleMs, DRAINS * drainMs));
 
   /** @param {Queued} subject @param {number} calls @returns {Promise<number>} milliseconds */
-  const once = async ({ call, drain }, calls) => {
+  const once = async (subject, calls) => {
     const began = now();
     for (let n = 0; n < calls; n++) {
-      const queued = call();
+      const queued = subject.call();
       if (queued) await watch.race("calling", queued);
     }
-    await watch.race("waiting for queued calls", drain());
+    await watch.race("waiting for queued calls", subject.drain());
     return now() - began;
   };
 

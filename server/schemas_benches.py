@@ -1,0 +1,111 @@
+"""What travels as JSON about benchmarks, in and out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from server.bench_timing import BenchDone
+from server.benches import LEAST_SAMPLES, MOST_SAMPLES
+from server.schemas import (
+    Adapter,
+    ErrorIn,
+    FromPage,
+    Nanoseconds,
+    Number,
+    PageName,
+    Request,
+    Seed,
+    Sha256,
+    Short,
+    Size,
+)
+
+Rate = Annotated[Number, Field(ge=0, lt=1e9)]
+
+
+class BenchRequest(Request):
+    """``POST /api/benches``: one case."""
+
+    case: Annotated[str, Field(max_length=1000)]
+    kernel: Short | None = None
+    seed: Seed | None = None
+    samples: int = LEAST_SAMPLES
+    page: PageName | None = None
+
+
+class BenchCreated(BaseModel):
+    bench: str
+    run: str
+    case: str
+
+
+class BenchProgressIn(FromPage):
+    phase: Literal["prepare", "peaks", "warm-up", "samples", "wall"]
+    done: Annotated[Number, Field(ge=0)] = 0
+    total: Annotated[Number, Field(ge=0)] = 0
+
+
+class PeaksIn(FromPage):
+    f32_tflops: Rate
+    copy_gbps: Rate
+    f16_matrix_tflops: Rate | None = None
+
+
+class ClockIn(FromPage):
+    stable: bool
+    ns: Nanoseconds
+    best_ns: Nanoseconds
+    spread: Rate
+
+
+class BenchDoneIn(FromPage):
+    """``POST /api/benches/{bench}/done``: the page's samples, of which the server makes numbers."""
+
+    status: Literal["ok", "skip", "error"]
+    kernel: Short | None = None
+    tile: dict[Short, Size] | None = Field(default=None, max_length=16)
+    shader_sha256: Sha256 | None = None
+    matrix: bool = False
+    scratch_bytes: Annotated[int, Field(ge=0, lt=2**53)] = 0
+    peaks: PeaksIn | None = None
+    gpu_ns: list[Nanoseconds] = Field(default=[], max_length=MOST_SAMPLES)
+    calls: Size = 0
+    resolution_ns: Nanoseconds | None = None
+    clock: ClockIn | None = None
+    wall_ns: list[Nanoseconds] = Field(default=[], max_length=MOST_SAMPLES)
+    adapter: Adapter | None = None
+    engine: Short | None = None
+    error: ErrorIn | None = None
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if self.status != "ok" and self.error is None:
+            raise ValueError(f"status {self.status!r} needs an error with a kind and a message")
+        return self
+
+    def to_done(self) -> BenchDone:
+        return BenchDone(**self.model_dump())
+
+
+class BenchSummaryOut(BaseModel):
+    """A benchmark on its way; ``state`` is checking, queued or sent, then its status."""
+
+    bench: str
+    run: str
+    case: str
+    state: str
+    page: str | None
+    created: str
+    wanted_samples: int
+    progress: dict[str, Any] | None
+
+
+class BenchOut(BenchSummaryOut):
+    """Once it is finished, ``status`` and all of ``BenchReport.to_dict`` are there."""
+
+    model_config = ConfigDict(extra="allow")
+
+    status: Literal["timed", "fail", "vacuous", "error", "skip"] | None
+    message: str | None
