@@ -25,6 +25,7 @@ class Opening:
     browser: Browser
     launcher: Launcher
     options: Options
+    path: str = PAGE  # of the page that is opened
 
 
 class Session:
@@ -35,7 +36,7 @@ class Session:
         self.page = secrets.token_urlsafe(16)
         without = opening.options.without
         query = f"&without={','.join(without)}" if without else ""
-        url = f"{service.url}{PAGE}?page={self.page}{query}"
+        url = f"{service.url}{opening.path}?page={self.page}{query}"
         self.launched: Launched = launch(opening.browser, url, opening.launcher, opening.options)
         try:
             self.environment = self._connect()

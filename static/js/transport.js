@@ -240,7 +240,7 @@ export function newPageId() {
  *
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
-async function contentDigest(bytes) {
+export async function contentDigest(bytes) {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return `sha-256=:${btoa(String.fromCharCode(...hash))}:`;
 }
@@ -270,7 +270,7 @@ export class ServerRefusal extends RunError {
  * @param {string} path
  * @param {RequestInit} init
  */
-async function send(path, init) {
+export async function send(path, init) {
   const call = `${init.method ?? "GET"} ${path}`;
   let response;
   try {

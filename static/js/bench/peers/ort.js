@@ -13,15 +13,11 @@ const WRONG_AT = 4;
 
 /** @type {import("./subject.js").Prepare} */
 export async function prepare({ spec, inputs, model }, devices) {
-  /** @type {string[]} */
-  const notes = [];
-  devices.hide = (info) => {
-    const { subgroupMinSize } = /** @type {{subgroupMinSize?: number}} */ (info);
-    if (!subgroupMinSize || subgroupMinSize > WRONG_AT) return [];
-    notes.push(
-      `subgroups are hidden from it: at this adapter's subgroup size, ${subgroupMinSize}, it is wrong`,
-    );
-    return ["subgroups"];
+  let size = 0;
+  // All of them: a device with subgroup-size-control has subgroups too, asked for or not.
+  devices.hides = (name, info) => {
+    size = /** @type {{subgroupMinSize?: number}} */ (info).subgroupMinSize ?? 0;
+    return 0 < size && size <= WRONG_AT && name.includes("subgroup");
   };
   const ort = await import(`${FOLDER}ort.webgpu.min.mjs`);
   ort.env.wasm.wasmPaths = FOLDER;
@@ -34,6 +30,7 @@ export async function prepare({ spec, inputs, model }, devices) {
     extra: { session: { disable_cpu_ep_fallback: "1" } }, // never the CPU instead, silently
   });
   const [device] = devices.all;
+  const hidden = !device.features.has("subgroups") && 0 < size && size <= WRONG_AT;
   const f16 = spec.dtype === "f16";
   if (f16 && !device.features.has("shader-f16")) {
     throw new Refusal("f16 needs shader-f16, which this adapter does not offer it");
@@ -58,7 +55,7 @@ export async function prepare({ spec, inputs, model }, devices) {
   /** @type {any} */
   let last = null;
   return {
-    notes,
+    notes: hidden ? [`subgroups are hidden from it: at their size here, ${size}, it is wrong`] : [],
     async call() {
       const { o } = await session.run(feeds);
       last?.dispose();

@@ -34,8 +34,8 @@ export class Devices {
   all = [];
   /** @type {string[]} */
   errors = [];
-  /** Features that adapters do not show. @type {(info: GPUAdapterInfo) => string[]} */
-  hide = () => [];
+  /** Whether an adapter does not show a feature. @type {(name: string, info: GPUAdapterInfo) => boolean} */
+  hides = () => false;
   #closing = false;
   /** @type {(error: Error) => void} */
   #fail = () => {};
@@ -63,9 +63,8 @@ export class Devices {
 
   /** @param {GPUAdapter} adapter */
   #watched(adapter) {
-    const hidden = this.hide(adapter.info);
-    if (hidden.length) {
-      const shown = [...adapter.features].filter((name) => !hidden.includes(name));
+    const shown = [...adapter.features].filter((name) => !this.hides(name, adapter.info));
+    if (shown.length < adapter.features.size) {
       Object.defineProperty(adapter, "features", { value: new Set(shown) });
     }
     const original = adapter.requestDevice;

@@ -1,0 +1,100 @@
+"""A folder with the peers' files: looked at first, filled through npm where it must be.
+
+``npm pack`` brings a package as npm is configured on this machine, and runs none of its scripts.
+What comes is used only if it has the bytes that the lock names.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from server import peers_lock
+from server.errors import HarnessError
+from server.peers_lock import Package
+from server.remembered import cache_folder
+
+VARIABLE = "FA2_PEERS_DIR"
+NPM_S = 600.0
+
+Say = Callable[[str], None]
+
+
+class NoPeers(HarnessError):
+    """The peers' files are not here and cannot be fetched."""
+
+    kind = "no-peers"
+
+
+def default_folder() -> Path:
+    """The folder that FA2_PEERS_DIR names, else one in this user's cache."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else cache_folder() / "peers"
+
+
+def ensure(folder: Path, peers: Sequence[str], say: Say = lambda line: None) -> None:
+    """Fills ``folder`` with what these peers need, unless it is there; ``say`` hears of each fetch.
+
+    Raises NoPeers, which says how to fill the folder elsewhere.
+    """
+    for package in peers_lock.of(peers):
+        if not peers_lock.wrong_files(folder, package):
+            continue
+        npm = shutil.which("npm")
+        if npm is None:
+            raise NoPeers(
+                f"{package.spec} is not in {folder}, and there is no npm to fetch it with. Install "
+                "Node.js, or fill the folder on another machine (`fa2 bench --peers` does it "
+                f"there), copy it here, and name it by --peers-dir or {VARIABLE}"
+            )
+        say(f"fetching {package.spec} through npm into {folder}")
+        with tempfile.TemporaryDirectory(prefix="fa2-npm-") as scratch:
+            unpack(_packed(npm, package, Path(scratch)), package, folder)
+
+
+def unpack(tarball: Path, package: Package, folder: Path) -> None:
+    """Takes the files that the lock names out of a package. NoPeers if it is not as locked."""
+    digest = hashlib.sha512(tarball.read_bytes()).digest()
+    found = "sha512-" + base64.b64encode(digest).decode()
+    if found != package.integrity:
+        raise NoPeers(
+            f"npm brought a {package.spec} that is not the locked one: its integrity is {found}, "
+            f"the lock ({peers_lock.LOCK.name}) has {package.integrity}. Nothing of it was used"
+        )
+    with tarfile.open(tarball) as archive:
+        for name in package.files:
+            source = archive.extractfile(f"package/{name}")
+            if source is None:
+                raise NoPeers(f"{package.spec} has no file {name}; the lock is wrong")
+            target = folder / package.name / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = target.with_name(f".{target.name}.{os.getpid()}")
+            with part.open("wb") as file:
+                shutil.copyfileobj(source, file)
+            part.replace(target)
+    wrong = peers_lock.wrong_files(folder, package)
+    if wrong:
+        raise NoPeers(f"{', '.join(wrong)}: not the bytes that {peers_lock.LOCK.name} names")
+
+
+def _packed(npm: str, package: Package, scratch: Path) -> Path:
+    command = [npm, "pack", package.spec, "--ignore-scripts", "--silent"]
+    command += ["--pack-destination", str(scratch)]
+    try:
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=NPM_S, cwd=scratch
+        )
+    except subprocess.TimeoutExpired:
+        raise NoPeers(f"npm brought no {package.spec} within {NPM_S:g} s") from None
+    found = sorted(scratch.glob("*.tgz"))
+    if done.returncode != 0 or not found:
+        said = (done.stderr or done.stdout).strip().splitlines()[-5:]
+        raise NoPeers(f"`npm pack {package.spec}` failed: {' '.join(said) or 'it said nothing'}")
+    return found[0]
