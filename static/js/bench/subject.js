@@ -70,10 +70,12 @@ export class Subject {
     for (const before of this.#operations.slice(0, -1)) {
       for (const step of before.steps(FIRST_WORK)) await this.#run([step], watch);
     }
-    const total = this.operation.plan.passes.reduce((sum, { work }) => sum + work, 0);
+    const { passes } = this.operation.plan;
+    const total = passes.reduce((sum, { work }) => sum + work, 0);
     let ms = 0;
     let share = 0;
-    for (let work = FIRST_WORK; share < 1 && ms < LOOK_MS; work *= 4) {
+    let whole = false;
+    for (let work = FIRST_WORK; !whole && ms < LOOK_MS; work *= 4) {
       // The largest part is the slowest, and alone tells more than what waits for its end.
       const steps = this.operation.steps(work);
       const step = steps.reduce((a, b) => (b.work > a.work ? b : a));
@@ -81,7 +83,8 @@ export class Subject {
       const began = performance.now();
       await this.#run([step], watch);
       ms = performance.now() - began;
-      share = Math.min(1, step.work / total);
+      share = step.work / total;
+      whole = steps.length === passes.length;
     }
     const call = ms / share;
     if (call > PART_MS) {

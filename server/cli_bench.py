@@ -1,0 +1,191 @@
+"""`fa2 bench`: cases judged, then timed, in a headless browser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server import bench_report
+from server.bench_console import BenchPrinter
+from server.bench_results import BenchResults, LeftOut
+from server.bench_spec import MOST_S, predicted_s, series
+from server.benches import LEAST_SAMPLES, MOST_SAMPLES
+from server.cases import Case
+from server.cli_options import (
+    AdapterChoice,
+    AdapterOption,
+    BrowserArgOption,
+    BrowserOption,
+    HeadedOption,
+    LaunchOption,
+)
+from server.console import make_console
+from server.errors import CaseError, Unsupported
+from server.harness import Harness
+from server.report import RunError
+from server.selection import check_kernel, select
+
+
+def bench(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CASE or GLOB]...",
+            help="Case ids, or globs over the suites' case ids.",
+            show_default=False,
+        ),
+    ] = None,
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep",
+            help="Forward and backward, f32 and f16, D 64 and 128, 16 heads, causal, T 512 to "
+            "32768: as far as --limit allows.",
+        ),
+    ] = False,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="NAME", help="Overrides every case's kernel.")
+    ] = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples",
+            metavar="N",
+            min=LEAST_SAMPLES,
+            max=MOST_SAMPLES,
+            help="Of each case, after a warm-up.",
+        ),
+    ] = LEAST_SAMPLES,
+    limit: Annotated[
+        float,
+        typer.Option(
+            "--limit",
+            metavar="S",
+            min=0.001,
+            help="A sweep leaves out what would take longer, by the speed of the case before.",
+        ),
+    ] = MOST_S,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="S",
+            min=0.001,
+            help="Seconds without a sign of life; the predicted work of a large case is added.",
+        ),
+    ] = 60.0,
+    browser: BrowserOption = None,
+    launch: LaunchOption = None,
+    browser_arg: BrowserArgOption = None,
+    adapter: AdapterOption = AdapterChoice.any,
+    headed: HeadedOption = False,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write every number as JSON, as they come."),
+    ] = None,
+) -> None:
+    """Time cases on the GPU of a headless browser; each has to pass the judge first.
+
+    GPU time by timestamps, TFLOP/s by 4·B·H·D·(visible pairs), 2.5 times that for a backward, and
+    the share of a peak that is measured in the same browser.
+    """
+    if not (limit < math.inf and timeout < math.inf):
+        raise CaseError("--limit and --timeout take a number of seconds that ends")
+    if not (words or sweep):
+        raise CaseError("nothing to time: name a case such as forward:T=1024,H=16,D=64, or --sweep")
+    changes = {} if kernel is None else {"kernel": kernel}
+    chosen = select(words, **changes) if words else []
+    check_kernel(kernel or "auto")
+    named = [one.case for one in chosen]
+    swept = list(series(kernel or "auto")) if sweep else []
+    results = BenchResults(named={str(one.case) for one in chosen if one.named})
+    printer = BenchPrinter(make_console())
+    try:
+        with Harness(
+            browser,
+            adapter.value,
+            timeout,
+            launch=launch.value if launch else None,
+            headed=headed,
+            browser_args=browser_arg or (),
+        ) as harness:
+            results.environment = harness.environment
+            printer.heading(results, samples)
+            command = _Command(harness, results, printer, samples, json_file)
+            with printer.bar.shown(len(named) + sum(map(len, swept))):
+                command.run_all(named)
+                for cases in swept:
+                    command.run_series(cases, limit)
+    except KeyboardInterrupt:
+        results.interrupted = True
+    finally:
+        # Also when interrupted, and when the browser could not be started again.
+        _keep(results, json_file)
+    printer.summary(results)
+    raise typer.Exit(results.exit_code())
+
+
+class _Command:
+    """One run of the command: a browser, what came of it so far, and where it is told."""
+
+    def __init__(
+        self,
+        harness: Harness,
+        results: BenchResults,
+        printer: BenchPrinter,
+        samples: int,
+        json_file: Path | None,
+    ) -> None:
+        self._harness, self._results, self._printer = harness, results, printer
+        self._samples, self._json_file = samples, json_file
+
+    def run_all(self, cases: Sequence[Case]) -> None:
+        for case in cases:
+            self._run(case)
+
+    def run_series(self, cases: Sequence[Case], limit_s: float) -> None:
+        """Cases that grow, until one would take too long, is refused or fails."""
+        for n, case in enumerate(cases):
+            speed = self._results.flops_per_s()
+            takes_s = predicted_s(case, self._samples, speed) if speed else 0.0
+            if takes_s > limit_s:
+                reason = (
+                    f"the first would take about {takes_s:.0f} s by the speed of the case before "
+                    f"it; --limit is {limit_s:g} s"
+                )
+                self._leave_out(cases[n:], reason)
+                return
+            report = self._run(case)
+            if not report.ok:
+                reason = f"longer than {case}, which was not timed"
+                self._leave_out(cases[n + 1 :], reason)
+                return
+
+    def _run(self, case: Case) -> bench_report.BenchReport:
+        try:
+            report = self._harness.bench(case, samples=self._samples, watch=self._printer.watch)
+        except CaseError as error:  # its results are more than the judge takes
+            refusal = RunError(Unsupported.kind, error.message)
+            report = bench_report.failed(case, None, refusal)
+        self._results.reports.append(report)
+        self._printer.report(report)
+        _keep(self._results, self._json_file)
+        return report
+
+    def _leave_out(self, cases: Sequence[Case], reason: str) -> None:
+        for case in cases:
+            self._results.left_out.append(LeftOut(case, reason))
+            self._printer.bar.advance()
+
+
+def _keep(results: BenchResults, json_file: Path | None) -> None:
+    if json_file is None:
+        return
+    try:
+        results.write_json(json_file)
+    except OSError as error:
+        raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error
