@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from mutant import SHADERS, Mutant
 
 from server import browser
 from server.cases import Case
 from server.errors import NoAdapter, NoBrowser
 from server.harness import Harness
 from server.pytest_plugin import fa2_cases
+
+DIRECT, PACKED = "common/storage_f16.wgsl", "common/storage_f16_packed.wgsl"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,34 @@ def test_the_seed_suite_passes_on_firefox(case: Case, firefox: Harness) -> None:
 def test_the_smoke_suite_passes_on_firefox(case: Case, firefox: Harness) -> None:
     report = firefox.run(case)
     assert report.status == "pass", report.message
+
+
+F16 = "backward:B=2,T=21,H=4,Hkv=2,D=5,dtype=f16"
+
+
+@pytest.mark.parametrize("case", [F16, "backward:T=19,H=3,D=3,dtype=f16"])
+def test_f16_goes_through_shader_f16_here_and_passes_in_words_too(
+    firefox: Harness, case: str
+) -> None:
+    """The packed file in the place of the other one: a browser less than with ``without``."""
+    direct = firefox.run(case)
+    assert direct.status == "pass", direct.message
+    assert "shader-f16" in (direct.adapter or {})["features"]
+    packed = firefox.run(case, shaders={DIRECT: (SHADERS / PACKED).read_text("utf-8")})
+    assert packed.status == "pass", packed.message
+    assert direct.shader_sha256 != packed.shader_sha256
+
+
+MUTANTS = [
+    Mutant("reads the neighbour", F16, "f32(K[at])", "f32(K[at ^ 1u])", "o: .* beyond", DIRECT),
+    Mutant("dK is half a percent off", F16, "dK[at] = f16(value)", "dK[at] = f16(value * 1.005)",
+           "dk: .* beyond", DIRECT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_broken_storage_of_shader_f16_fails(firefox: Harness, mutant: Mutant) -> None:
+    mutant.must_fail(firefox)
 
 
 def test_firefox_is_named_in_its_reports(firefox: Harness) -> None:
