@@ -14,9 +14,9 @@ from server.harness import Harness
 PACKED, OUTER = "common/storage_f16_packed.wgsl", "common/outer.wgsl"
 
 ODD = "forward:T=19,H=3,D=3,dtype=f16"  # an odd number of elements; rows and heads share words
-LONG = "forward:T=1025,D=4,causal=0,dist=uniform,dtype=f16"
+LONG = "forward:T=1025,D=4,causal=0,dist=uniform,dtype=f16,kernel=fa2_forward"
 BACK = "backward:B=2,T=21,H=4,Hkv=2,D=5,dtype=f16"
-TINY = "backward:T=200,H=2,D=16,dist=large,dtype=f16"  # gradients down to 2⁻²⁴, the least f16
+TINY = "backward:T=200,H=2,D=16,dist=large,dtype=f16,kernel=fa2_backward"  # gradients of 2⁻²⁴
 
 SCALED_ROWS = """fn scale_rows(tile: mat4x4<f32>, factor: vec4<f32>) -> mat4x4<f32> {
   return mat4x4<f32>(tile[0] * factor, tile[1] * factor, tile[2] * factor, tile[3] * factor);
