@@ -16,6 +16,7 @@ from server.console import COLOURS
 from server.progress_bar import ProgressBar
 from server.session import adapter_name
 
+WIDE = 250
 WORDS = {"timed": "TIMED", "skip": "REFUSED"}
 
 
@@ -62,7 +63,9 @@ class BenchPrinter:
         timed = [report for report in results.reports if report.timing is not None]
         if timed:
             self._print("")
-            self._console.print(table(timed))
+            # A terminal folds the case ids; in a file each case has a line.
+            width = None if self._console.is_terminal else WIDE
+            self._console.print(table(timed), width=width)
             clocks = sorted({report.timing.clock for report in timed if report.timing})
             self._print(
                 "Medians of a call, with the 20th and 80th percentile, by the "
@@ -99,7 +102,7 @@ _CLOCKS = {"gpu": "GPU's clock (timestamps)", "wall": "wall clock"}
 def table(timed: list[BenchReport]) -> Table:
     """A row a case."""
     found = Table(box=None, pad_edge=False, header_style="bold")
-    found.add_column("case")
+    found.add_column("case", overflow="fold", min_width=24)
     for name in ("kernel", "median", "p20", "p80", "wall", "TFLOP/s", "GB/s", "of peak"):
         found.add_column(name, justify="left" if name == "kernel" else "right", no_wrap=True)
     for report in timed:

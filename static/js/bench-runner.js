@@ -28,6 +28,7 @@ import { Watch } from "./watch.js";
  * @property {number} samples
  * @property {number} deadline_ms  for each sign of life; the first one's covers what comes before
  * @property {Record<string, string>} shaders  texts that replace shader files, by path
+ * @property {import("./attention/index.js").TunedTable | null} tuned  null = that of the adapter
  */
 
 /** @typedef {"prepare" | "peaks" | "warm-up" | "samples" | "wall"} BenchPhase */
@@ -110,13 +111,15 @@ export class BenchRunner {
     const { devices } = this.runner;
     progress({ phase: "prepare", done: 0, total: 1 });
     done.adapter = await watch.race("looking for an adapter", devices.look());
-    const limits = neededLimits(job, devices.described);
+    const asking = this.runner.tableFor(job, done.adapter);
+    const { table } = await watch.race("asking for tiles", asking);
+    const limits = neededLimits(job, devices.described, table);
     const held = await watch.race("opening a device", devices.acquire(limits));
     const { device, errors } = held;
     watch.device(device.lost);
     errors.length = 0;
     const inputs = this.runner.inputs.take(job.spec) ?? makeInputs(job.spec);
-    const attention = this.runner.attention(device, job.shaders);
+    const attention = this.runner.attention(device, job.shaders, table);
     const sampler = canTime(device) ? await Sampler.create(device, watch) : null;
     try {
       done.peaks = sampler && (await this.#peaks(device, sampler, held.adapter, watch, progress));

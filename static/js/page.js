@@ -11,12 +11,14 @@ import { Session } from "./session.js";
 import { TrainRunner } from "./train-runner.js";
 import { TrainSession } from "./train-session.js";
 import { newPageId, Transport } from "./transport.js";
+import { TunedTables } from "./tuned-tables.js";
 import { CheckList } from "./ui/check-list.js";
 import { Chooser } from "./ui/chooser.js";
 import { Detail } from "./ui/detail.js";
 import { byId } from "./ui/dom.js";
 import { showEnvironment } from "./ui/environment.js";
 import { Notices } from "./ui/notices.js";
+import { SpeedView } from "./ui/speed.js";
 import { TrainingView } from "./ui/training.js";
 import { Verdict } from "./ui/verdict.js";
 import { readOptions, writeOptions } from "./url-options.js";
@@ -54,12 +56,14 @@ const transport = new Transport(options.page || newPageId(), {
   onVerdict: (run, report) => session.verdict(run, report),
   onConnection: showConnection,
 });
+const tables = new TunedTables((path) => transport.get(path));
 const runner = engine.then(
   (name) =>
     new Runner({
       devices,
       engine: name,
       fetchInput: (run, name) => transport.fetchInput(run, name),
+      tables,
     }),
 );
 const session = new Session(transport, runner, {
@@ -86,14 +90,15 @@ const session = new Session(transport, runner, {
 });
 const training = new TrainSession(
   transport,
-  engine.then((name) => new TrainRunner(devices, name)),
+  engine.then((name) => new TrainRunner(devices, name, tables)),
   { onChange: showTraining, onDone: describeEnvironment },
 );
 const bench = new BenchSession(
   transport,
   runner.then((one) => new BenchRunner(one)),
-  { onChange: showState, onDone: describeEnvironment },
+  { onChange: showSpeed, onDone: describeEnvironment },
 );
+const speedView = new SpeedView({ onStart: time, onStop: () => bench.stop() });
 const trainingView = new TrainingView({ onStart: train, onStop: () => training.stop() });
 const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
 const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
@@ -197,6 +202,7 @@ function ready() {
 
 /** What would run, as lines; nothing while something runs. */
 function showPlan() {
+  showState();
   if (session.busy) return;
   const { case: id, suite } = chooser.options;
   session.plan(id ? [id] : (suites[suite] ?? []));
@@ -232,6 +238,27 @@ async function train(what) {
   }
 }
 
+/** The case on show: the line chosen, else what the form says. */
+function caseOnShow() {
+  return detail.entry?.case ?? chooser.options.case;
+}
+
+async function time() {
+  try {
+    const { kernel, seed } = chooser.options;
+    // A line's id holds its kernel and its seed.
+    const more = detail.entry ? {} : { ...(kernel && { kernel }), ...(seed && { seed }) };
+    await bench.start({ case: caseOnShow(), ...more });
+  } catch (error) {
+    speedView.refused(asRunError(error).message);
+  }
+}
+
+function showSpeed() {
+  speedView.show(bench.all);
+  showState();
+}
+
 function showTraining() {
   if (training.shown) trainingView.show(training.shown);
   showState();
@@ -252,6 +279,7 @@ function showList(entries) {
 function choose(entry, check) {
   checks.mark(entry, check);
   detail.show(entry, check);
+  showState();
 }
 
 /** What a person wants to see of a finished list: the first failure, else the closest pass. */
@@ -280,6 +308,7 @@ function showState() {
   main.dataset.state = stateName();
   chooser.enable(ready(), session.busy);
   trainingView.enable(ready(), training.busy);
+  speedView.enable(ready(), bench.busy, caseOnShow());
 }
 
 function draw() {

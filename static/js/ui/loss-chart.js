@@ -1,5 +1,6 @@
 // @ts-check
 import { curvesOf } from "../train-curves.js";
+import { line, scale, svg, text } from "./svg.js";
 
 /**
  * Losses over steps as an SVG: the page's curve thin, on the wide one of NumPy, so that both are
@@ -10,6 +11,7 @@ import { curvesOf } from "../train-curves.js";
 
 /** @typedef {import("../train-curves.js").Curves} Curves */
 /** @typedef {import("../train-curves.js").Point} Point */
+/** @typedef {import("./svg.js").Scale} Scale */
 
 const LEFT = 54;
 const RIGHT = 16;
@@ -137,17 +139,6 @@ export function ticks(steps) {
   return marks;
 }
 
-/** @typedef {(value: number) => number} Scale */
-
-/**
- * @param {[number, number]} from
- * @param {[number, number]} to
- * @returns {Scale}
- */
-function scale([a, b], [c, d]) {
-  return (value) => c + ((value - a) / (b - a)) * (d - c);
-}
-
 /**
  * One line through the points, broken where there is no finite number; a single point is a dot.
  *
@@ -169,39 +160,4 @@ function curve(points, x, y, name) {
     pen = "L";
   }
   return svg("path", { class: name, d: path });
-}
-
-/**
- * @param {number} x1
- * @param {number} x2
- * @param {number} y
- * @param {string} name
- */
-function line(x1, x2, y, name) {
-  return svg("line", { class: name, x1, x2, y1: y, y2: y });
-}
-
-/**
- * @param {string} content
- * @param {number} x
- * @param {number} y
- * @param {string} name
- */
-function text(content, x, y, name) {
-  const element = svg("text", { class: name, x, y });
-  element.textContent = content;
-  return element;
-}
-
-/**
- * @template {keyof SVGElementTagNameMap} K
- * @param {K} tag
- * @param {Record<string, string | number>} attributes
- */
-function svg(tag, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    element.setAttribute(name, String(value));
-  }
-  return element;
 }
