@@ -249,7 +249,7 @@ _BACKWARD = _backward(case for case in [*SEED, *_FORWARD] if case.D not in (80, 
 
 _F16 = _cases(
     """
-    T=1025,D=16,dtype=f16
+    T=513,D=16,dtype=f16
     T=65,H=2,D=128,dtype=f16,attn=1
     """
 ) + _cases(
