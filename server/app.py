@@ -17,6 +17,7 @@ from server import (
     routes_pages,
     routes_runs,
     routes_trainings,
+    routes_tuned,
     site,
 )
 from server.benches import BenchStore
@@ -75,6 +76,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(routes_heatmap.router)
     app.include_router(routes_trainings.router)
     app.include_router(routes_benches.router)
+    app.include_router(routes_tuned.router)
     app.mount("/static", site.Static(directory=settings.static_dir), name="static")
     _guard(app, settings)
     return app

@@ -76,7 +76,7 @@ class Bench:
 
     def event(self) -> tuple[str, dict[str, Any]]:
         job = self.run.job()
-        kept = ("case", "spec", "kernel", "want")
+        kept = ("case", "spec", "kernel", "want", "tuned")
         return "bench", {
             "bench": self.id,
             **{name: job[name] for name in kept},

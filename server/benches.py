@@ -13,6 +13,7 @@ they hop.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from server import bench_report
 from server.bench import CHECKING, Bench
@@ -56,6 +57,7 @@ class BenchStore:
         kappa: float = 4.0,
         timeout_s: float | None = None,
         shaders: dict[str, str] | None = None,
+        tuned: dict[str, Any] | None = None,
     ) -> Bench:
         """Queues the check of a case and, if it passes, its timing; the ``future`` holds the report
         in the end, whatever happens.
@@ -76,6 +78,7 @@ class BenchStore:
             kappa=kappa,
             timeout_s=timeout_s,
             shaders=shaders,
+            tuned=tuned,
             timing=True,
             sampled_above=SAMPLED_ABOVE,
         )

@@ -1,4 +1,4 @@
-"""`fa2`: run, bench, golden, train, list, serve, doctor. Also `python -m server`.
+"""`fa2`: run, bench, golden, train, tune, list, serve, doctor. Also `python -m server`.
 
 Exit codes: 0 all pass · 1 a case or gate failed · 2 usage, or a case named on the command line is
 refused · 3 no browser, no adapter, or nothing ran · 4 timeout or device lost · 130 interrupted.
@@ -12,7 +12,16 @@ from typing import Annotated
 
 import typer
 
-from server import __version__, cli_bench, cli_doctor, cli_golden, cli_run, cli_serve, cli_train
+from server import (
+    __version__,
+    cli_bench,
+    cli_doctor,
+    cli_golden,
+    cli_run,
+    cli_serve,
+    cli_train,
+    cli_tune,
+)
 from server.console import make_console
 from server.errors import CaseError, DeviceLost, HarnessError, NoAdapter, NoBrowser, Timeout
 from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, USAGE
@@ -32,6 +41,7 @@ app.command("run")(cli_run.run)
 app.command("bench")(cli_bench.bench)
 app.command("golden")(cli_golden.golden)
 app.command("train")(cli_train.train)
+app.command("tune")(cli_tune.tune)
 app.command("serve")(cli_serve.serve)
 app.command("doctor")(cli_doctor.doctor)
 

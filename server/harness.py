@@ -237,12 +237,15 @@ class Harness:
         samples: int = LEAST_SAMPLES,
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
+        tuned: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
         watch: Callable[[Bench], None] = lambda bench: None,
     ) -> BenchReport:
         """Judges one case on the GPU and, if it is right, times it there.
 
-        ``samples``: at least 30, after a warm-up. ``watch`` is called a few times a second.
+        ``samples``: at least 30, after a warm-up. ``tuned``: tiles that are tried first, as
+        ``fa2 tune`` writes them, instead of those kept for the adapter. ``watch`` is called a few
+        times a second.
         Returns a report whatever happened; a case that is not right is not timed. Raises CaseError,
         NoBrowser, NoAdapter.
         """
@@ -258,6 +261,7 @@ class Harness:
                 kappa=KAPPA if kappa is None else kappa,
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
                 shaders=dict(shaders or {}),
+                tuned=None if tuned is None else dict(tuned),
             )
 
         with self._lock:

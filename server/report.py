@@ -35,6 +35,7 @@ class Done:
     status: str  # ok, skip or error
     kernel: str | None = None
     tile: Mapping[str, int] | None = None  # {"Br": …, "Bc": …}
+    passes: Sequence[Mapping[str, Any]] = ()  # {"kernel": …, "tile": {"TX": …}, "roles": …}
     input_sha256: str | None = None
     shader_sha256: str | None = None
     dispatches: int = 0
@@ -114,6 +115,8 @@ class Report:
     shader_sha256: str = ""
     adapter: Mapping[str, Any] | None = None
     engine: str = ""
+    passes: tuple[Mapping[str, Any], ...] = ()
+    """The kernels that ran: ``{"kernel", "tile": the numbers of the tile row, "roles"}``."""
     elapsed_ns: float | None = None
     compile_ns: float | None = None
     first_result_ns: float | None = None
@@ -148,6 +151,7 @@ class Report:
             "shader_sha256": self.shader_sha256,
             "adapter": jsonable(self.adapter),
             "engine": self.engine,
+            "passes": jsonable(self.passes),
             "elapsed_ns": jsonable(self.elapsed_ns),
             "compile_ns": jsonable(self.compile_ns),
             "first_result_ns": jsonable(self.first_result_ns),
@@ -227,6 +231,7 @@ def from_done(case: object, done: Done | None, kappa: float, **fields: Any) -> R
         shader_sha256=done.shader_sha256 or "",
         adapter=done.adapter,
         engine=done.engine or "",
+        passes=tuple(done.passes),
         elapsed_ns=done.elapsed_ns,
         compile_ns=done.compile_ns,
         first_result_ns=done.first_result_ns,

@@ -36,6 +36,7 @@ class Run:
     want: dict[str, OutputSpec]
     inputs: Arrays | None = None  # the caller's own, in canonical order
     shaders: dict[str, str] = field(default_factory=dict)
+    tuned: dict[str, Any] | None = None  # tiles to try first; None: those kept for the adapter
     timing: bool = False  # the check before a benchmark, which needs the inputs again
     sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -104,6 +105,7 @@ class Run:
             "poison": list(self.poison),
             "deadline_ms": round(self.deadline_s * 1000),
             "shaders": self.shaders,
+            "tuned": self.tuned,
             "timing": self.timing,
         }
 

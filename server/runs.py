@@ -54,16 +54,18 @@ class RunStore:
         timeout_s: float | None = None,
         inputs: Arrays | None = None,
         shaders: dict[str, str] | None = None,
+        tuned: dict[str, Any] | None = None,
         timing: bool = False,
         sampled_above: int | None = None,
     ) -> Run:
         """Queues a run; its ``future`` holds the Report in the end, whatever happens.
 
         ``kernel`` replaces the case's, ``page`` names the page that must do it, ``timeout_s``
-        replaces the base of the deadline, ``inputs`` the seed's arrays and ``shaders`` files of
-        ``static/shaders/`` for this run alone. ``timing``: a benchmark follows on the same page;
-        ``sampled_above`` may spare the judge a long case. Raises CaseError (also for a case whose
-        results would be too large), ShapeError (``inputs``), PageError (the server is not running).
+        replaces the base of the deadline, ``inputs`` the seed's arrays, ``shaders`` files of
+        ``static/shaders/`` and ``tuned`` the adapter's table of tiles, for this run alone.
+        ``timing``: a benchmark follows on the same page; ``sampled_above`` may spare the judge a
+        long case. Raises CaseError (also for a case whose results would be too large), ShapeError
+        (``inputs``), PageError (the server is not running).
         """
         case = Case.parse(case) if isinstance(case, str) else case
         if kernel is not None:
@@ -85,6 +87,7 @@ class RunStore:
             want=wanted,
             inputs=None if inputs is None else own_inputs(case, inputs),
             shaders=dict(shaders or {}),
+            tuned=tuned,
             timing=timing,
             sampled_above=sampled_above,
         )

@@ -79,12 +79,21 @@ class ErrorIn(FromPage):
     column: Annotated[int, Field(ge=0)] | None = None
 
 
+class PassIn(FromPage):
+    """A kernel that ran, with the numbers of its tile row and the files that played its roles."""
+
+    kernel: Short
+    tile: dict[Short, Size | bool] = Field(default={}, max_length=64)
+    roles: dict[Short, Short] = Field(default={}, max_length=16)
+
+
 class DoneIn(FromPage):
     """``POST /api/runs/{run}/done``."""
 
     status: Literal["ok", "skip", "error"]
     kernel: Short | None = None
     tile: dict[Short, Size] | None = Field(default=None, max_length=16)
+    passes: list[PassIn] = Field(default=[], max_length=16)
     input_sha256: Sha256 | None = None
     shader_sha256: Sha256 | None = None
     dispatches: Annotated[int, Field(ge=0)] = 0
@@ -174,6 +183,7 @@ class ReportOut(BaseModel):
     shader_sha256: str
     adapter: dict[str, Any] | None
     engine: str
+    passes: list[dict[str, Any]]
     elapsed_ns: float | None
     compile_ns: float | None
     first_result_ns: float | None

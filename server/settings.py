@@ -9,12 +9,14 @@ from __future__ import annotations
 import ipaddress
 import re
 import secrets
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import DirectoryPath, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from server.paths import STATIC
+from server.tuned import tuned_folder
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{32,256}")
 
@@ -37,6 +39,7 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     token: SecretStr | None = None  # demanded on every route when set
     static_dir: DirectoryPath = STATIC
+    tuned_dir: Path = Field(default_factory=tuned_folder)  # what `fa2 tune` has written
 
     max_runs: int = Field(default=1024, ge=1)  # finished ones that are kept; the oldest goes first
     max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused

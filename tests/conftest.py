@@ -30,3 +30,4 @@ def _own_environment(
     for name in [name for name in os.environ if name.startswith("FA2_") and name != "FA2_BROWSER"]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "data"))

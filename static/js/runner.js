@@ -10,7 +10,9 @@ import { Watch } from "./watch.js";
 
 /** @typedef {import("./transport.js").Job} Job */
 /** @typedef {import("./device.js").Held} Held */
+/** @typedef {import("./attention/index.js").Attention} Attention */
 /** @typedef {import("./attention/index.js").Operation} Operation */
+/** @typedef {import("./attention/index.js").TunedTable} TunedTable */
 /** @typedef {import("./attention/index.js").Spec} LibrarySpec */
 /** @typedef {import("./inputs.js").InputSpec & Required<Omit<LibrarySpec, "strides">>} Spec */
 
@@ -28,6 +30,8 @@ import { Watch } from "./watch.js";
  * @property {"ok" | "skip" | "error"} status
  * @property {string} kernel
  * @property {Record<string, number> | null} tile
+ * @property {Pick<import("./attention/index.js").Plan["passes"][number],
+ *   "kernel" | "tile" | "roles">[]} passes  of the operation that the job is named after
  * @property {string} input_sha256
  * @property {string} shader_sha256
  * @property {number} dispatches
@@ -50,12 +54,15 @@ import { Watch } from "./watch.js";
  */
 const WORK_PER_SUBMIT = 5e8;
 
+/** @type {TunedTable} */
+const NO_TABLE = {};
+
 /** What a person can do about a GPU process that a runaway kernel keeps busy. */
 const STUCK = " (a browser that does not answer here has to be restarted)";
 
 /** Runs jobs on one kept device and its compiled pipelines. */
 export class Runner {
-  /** @type {{device: GPUDevice, attention: ReturnType<typeof createAttention>} | null} */
+  /** @type {{device: GPUDevice, tuned: TunedTable, attention: Attention} | null} */
   #library = null;
   /** Of jobs that are timed next. */
   inputs = new KeptInputs();
@@ -65,11 +72,13 @@ export class Runner {
    * @param {import("./device.js").DeviceKeeper} parts.devices
    * @param {string} parts.engine  the browser, for reports
    * @param {(run: string, name: string) => Promise<ArrayBuffer>} parts.fetchInput
+   * @param {import("./tuned-tables.js").TunedTables} parts.tables
    */
-  constructor({ devices, engine, fetchInput }) {
+  constructor({ devices, engine, fetchInput, tables }) {
     this.devices = devices;
     this.engine = engine;
     this.fetchInput = fetchInput;
+    this.tables = tables;
   }
 
   /**
@@ -110,7 +119,9 @@ export class Runner {
     const { spec, kernel } = job;
     const adapter = await watch.race(`looking for an adapter${STUCK}`, this.devices.look());
     done.adapter = adapter;
-    const limits = neededLimits(job, this.devices.described);
+    const { table, warning } = await watch.race("asking for tiles", this.tableFor(job, adapter));
+    if (warning) done.warnings.push(warning);
+    const limits = neededLimits(job, this.devices.described, table);
     const held = await watch.race(`opening a device${STUCK}`, this.devices.acquire(limits));
     watch.device(held.device.lost);
     held.errors.length = 0;
@@ -121,13 +132,14 @@ export class Runner {
     done.input_sha256 = await watch.race("digesting the inputs", inputDigest(inputs));
 
     progress({ phase: "compile", done: 0, total: 1 });
-    const attention = this.attention(held.device, job.shaders);
+    const attention = this.attention(held.device, job.shaders, table);
     const asked = performance.now();
     const compiling = operationsOf(attention, spec, kernel);
     const operations = await watch.race("compiling the kernel", compiling);
     done.compile_ns = sinceNs(asked);
     const main = operations[operations.length - 1];
     Object.assign(done, { kernel: main.kernel, tile: main.tile, shader_sha256: main.shaderSha256 });
+    done.passes = main.plan.passes.map(({ kernel, tile, roles }) => ({ kernel, tile, roles }));
     try {
       const stored = storeInputs(spec, inputs);
       const ran = await this.#dispatch(job, operations, held, watch, progress, stored, () => {
@@ -221,16 +233,27 @@ export class Runner {
   }
 
   /**
+   * The tuned table of a job: its own, else that of the adapter.
+   *
+   * @param {{tuned: TunedTable | null}} job
+   * @param {import("./device.js").AdapterFacts} adapter
+   */
+  async tableFor({ tuned }, adapter) {
+    return tuned ? { table: tuned, warning: "" } : this.tables.of(adapter);
+  }
+
+  /**
    * The library on this device. Shader texts that replace files serve one job, so what they
    * compile to is not kept.
    *
    * @param {GPUDevice} device
    * @param {Record<string, string>} shaders
+   * @param {TunedTable} [tuned]
    */
-  attention(device, shaders) {
-    if (Object.keys(shaders).length) return createAttention(device, { shaders });
-    if (this.#library?.device !== device) {
-      this.#library = { device, attention: createAttention(device) };
+  attention(device, shaders, tuned = NO_TABLE) {
+    if (Object.keys(shaders).length) return createAttention(device, { shaders, tuned });
+    if (this.#library?.device !== device || this.#library.tuned !== tuned) {
+      this.#library = { device, tuned, attention: createAttention(device, { tuned }) };
     }
     return this.#library.attention;
   }
@@ -244,6 +267,7 @@ export class Runner {
       status: "ok",
       kernel,
       tile: null,
+      passes: [],
       input_sha256: "",
       shader_sha256: "",
       dispatches: 0,
@@ -309,10 +333,11 @@ function openErrorScopes(device) {
  *
  * @param {Pick<Job, "case" | "spec" | "kernel" | "want">} job
  * @param {import("./device.js").Described} adapter
+ * @param {TunedTable} [tuned]
  */
-export function neededLimits(job, adapter) {
+export function neededLimits(job, adapter, tuned = {}) {
   const available = /** @type {Record<string, number>} */ (/** @type {unknown} */ (adapter.limits));
-  const needed = { ...requiredLimits(job.spec, adapter, { kernel: job.kernel }) };
+  const needed = { ...requiredLimits(job.spec, adapter, { kernel: job.kernel, tuned }) };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
     needed[name] = Math.max(needed[name] ?? 0, bytes);
     if (needed[name] > available[name]) {

@@ -63,10 +63,12 @@ export class TrainRunner {
   /**
    * @param {import("./device.js").DeviceKeeper} devices
    * @param {string} engine  the browser, for reports
+   * @param {import("./tuned-tables.js").TunedTables | null} [tables]
    */
-  constructor(devices, engine) {
+  constructor(devices, engine, tables = null) {
     this.devices = devices;
     this.engine = engine;
+    this.tables = tables;
   }
 
   /**
@@ -112,11 +114,14 @@ export class TrainRunner {
   async #attempt(job, watch, hooks, done) {
     hooks.onProgress({ phase: "prepare", done: 0, total: 1 });
     done.adapter = await watch.race("looking for an adapter", this.devices.look());
+    const { tables } = this;
+    const asked = tables && (await watch.race("asking for tiles", tables.of(done.adapter)));
+    const tuned = asked?.table;
     const limits = neededLimits(job, this.devices.described);
     const held = await watch.race("opening a device", this.devices.acquire(limits));
     watch.device(held.device.lost);
     held.errors.length = 0;
-    const library = createAttention(held.device, { shaders: job.shaders });
+    const library = createAttention(held.device, { shaders: job.shaders, tuned });
     refuse(job, library, held.device.limits);
     try {
       if (job.measure) await measure(job, held.device, library, watch, hooks);

@@ -22,6 +22,7 @@ const RETRY_MS = [250, 500, 1000, 2000, 4000];
  * @property {[number, number]} poison  one word for each pass
  * @property {number} deadline_ms
  * @property {Record<string, string>} shaders  texts that replace shader files, by path
+ * @property {import("./attention/index.js").TunedTable | null} tuned  null = that of the adapter
  * @property {boolean} timing  if it is right, it will be timed: its inputs are worth keeping
  */
 

@@ -42,7 +42,7 @@ test("the hash is that of the text that was compiled", async () => {
 
 test("encode binds the caller's buffers in the kernel's order and dispatches every pass", async () => {
   const device = fakeDevice();
-  const op = await attentionOn(device).prepare({ ...SPEC, attn: true }, { kernel: "fa2" });
+  const op = await attentionOn(device).prepare({ ...SPEC, attn: true }, { kernel: "fa2_forward" });
   const buffers = buffersFor(op.plan);
   op.encode(device.createCommandEncoder(), buffers);
   const [forward, writeback] = device.log.dispatches;
@@ -166,7 +166,7 @@ test("a failure without a message of the compiler is a compile error of the kern
     { scopeError: { message: "too much" } },
   ]) {
     const fa = attentionOn(fakeDevice(fails));
-    await assert.rejects(fa.prepare(SPEC), (error) => {
+    await assert.rejects(fa.prepare(SPEC, { kernel: "fa2_forward" }), (error) => {
       assert.ok(error instanceof CompileError);
       assert.deepEqual([error.file, error.line, error.text], ["fa2_forward.wgsl", 0, "too much"]);
       return true;
@@ -186,7 +186,7 @@ test("a shader file that cannot be fetched is named, with the line that uses it"
   const { "common/outer.wgsl": _, ...others } = SHADERS;
   const shaderBase = new URL("http://127.0.0.1:9/");
   const fa = createAttention(fakeDevice(), { shaders: others, shaderBase });
-  await assert.rejects(fa.prepare(SPEC, { kernel: "fa2" }), (error) => {
+  await assert.rejects(fa.prepare(SPEC, { kernel: "fa2_forward" }), (error) => {
     assert.ok(error instanceof CompileError);
     assert.equal(error.file, "fa2_forward.wgsl");
     assert.match(error.message, /common\/outer\.wgsl cannot be read/);

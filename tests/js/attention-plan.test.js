@@ -59,8 +59,9 @@ test("every head size from 1 to 256 fits every device, with and without tiles", 
 });
 
 test("auto is fa2, a family and a kernel may be named, others are refused with the list", () => {
-  assert.equal(planOn({ Tq: 4, D: 4 }).kernel, "fa2_forward");
-  assert.equal(planOn({ Tq: 4, D: 4 }, { kernel: "fa2" }).kernel, "fa2_forward");
+  assert.equal(planOn({ Tq: 4, D: 4 }).family, "fa2");
+  assert.equal(planOn({ Tq: 4, D: 4 }, { kernel: "fa2" }).family, "fa2");
+  assert.equal(planOn({ Tq: 4, D: 4 }, { kernel: "fa2_forward" }).kernel, "fa2_forward");
   assert.equal(planOn({ Tq: 4, D: 4 }, { kernel: "baseline" }).kernel, "attn_fused_sv");
   assert.equal(planOn({ Tq: 4, D: 4 }, { kernel: "attn_fused_sv" }).kernel, "attn_fused_sv");
   refused({ Tq: 4, D: 4 }, SpecError, /kernel=fast: must be one of auto, fa2, /, {

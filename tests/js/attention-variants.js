@@ -46,8 +46,8 @@ export function* variants(sizesOf = (_, { maxD }) => [maxD]) {
       const cast = casts(row.roles ?? {}).filter((roles) =>
         Object.entries(tile.roles ?? {}).every(([role, file]) => roles[role] === file),
       );
+      let found = 0;
       for (const D of sizesOf(row, tile)) {
-        let found = 0;
         for (const roles of cast) {
           for (const dtype of conditions.dtype ?? ["f32", "f16"]) {
             const T = conditions.minTq ?? conditions.minT ?? 1;
@@ -59,9 +59,8 @@ export function* variants(sizesOf = (_, { maxD }) => [maxD]) {
             if (typeof fit !== "string") yield fit;
           }
         }
-        if (found === 0)
-          throw new Error(`${row.name}: no text for D=${D} of ${tile.why ?? "a tile"}`);
       }
+      if (found === 0) throw new Error(`${row.name}: nothing leads to ${JSON.stringify(tile)}`);
     }
   }
 }

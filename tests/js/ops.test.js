@@ -40,7 +40,7 @@ test("forward and backward give tensors of the right shapes by the right kernels
     all.every((numbers) => numbers.every((x) => x > 0)),
     "an output was not written",
   );
-  assert.ok(device.log.dispatches.includes("fa2_dkdv"));
+  assert.ok(device.log.dispatches.some((kernel) => kernel.startsWith("fa2_dkdv")));
   device.log.dispatches.length = 0;
   await ops.attentionForward(q, k, v, B, T, C, H).ctx.download();
   assert.deepEqual(device.log.dispatches, ["attn_fused_sv"]);
@@ -54,7 +54,8 @@ test("calls return while their kernels compile, and are submitted in order", asy
   assert.deepEqual(device.log.dispatches, []);
   opening.resolve();
   await dq.download();
-  assert.deepEqual(device.log.dispatches, ["fa2_forward", "fa2_delta", "fa2_dkdv", "fa2_dq"]);
+  const parts = device.log.dispatches.map((kernel) => /^fa2_[a-z]+/.exec(kernel)?.[0]);
+  assert.deepEqual(parts, ["fa2_forward", "fa2_delta", "fa2_dkdv", "fa2_dq"]);
 });
 
 test("tensors may be destroyed right after the call that uses or makes them", async () => {
@@ -89,7 +90,9 @@ test("attn exists only when it is looked at, once, or in the same run if asked f
   device.log.dispatches.length = 0;
   const eager = forward({ attn: true });
   await eager.attn.download();
-  assert.deepEqual(device.log.dispatches, ["fa2_forward", "attn_writeback"]);
+  const [first, ...others] = device.log.dispatches;
+  assert.match(first, /^fa2_forward/);
+  assert.deepEqual(others, ["attn_writeback"]);
   eager.destroy();
   lazy.destroy();
   lazy.destroy(); // what is gone is passed over

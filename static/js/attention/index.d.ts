@@ -192,6 +192,11 @@ export type Pass = {
      */
     enable: readonly string[];
     /**
+     * what the chosen tile row says, constants and
+     * what they are derived from
+     */
+    tile: Readonly<Record<string, unknown>>;
+    /**
      * the figure that justifies the tile; "" = none is told
      */
     why: string;
@@ -418,17 +423,6 @@ export declare function isSoftware(info: {
     description?: string;
     isFallbackAdapter?: boolean;
 }): boolean;
-/**
- * @param {Described} described a GPUDevice, a GPUAdapter, or as much of one as is known
- * @returns {DeviceFacts}
- */
-export declare function factsOf({ limits, features, info, adapterInfo }: Described): DeviceFacts;
-/**
- * A device whose subgroups turned out to be other than it says: kernels see none.
- * @param {DeviceFacts} facts
- * @returns {DeviceFacts}
- */
-export declare const withoutSubgroups: (facts: DeviceFacts) => DeviceFacts;
 
 /** What WebGPU guarantees everywhere; a device made without requiredLimits has these. */
 export declare const DEFAULT_LIMITS: Readonly<{
@@ -456,6 +450,14 @@ export declare function requiredLimits(spec: Spec, adapter: Described, options?:
     kernel?: string;
     tuned?: TunedTable;
 }): Record<string, number>;
+
+/**
+ * Refuses a table that this version of the library cannot follow.
+ * @param {TunedTable} table
+ * @returns {TunedTable} the same
+ * @throws {SpecError} an unknown kernel, a tile that the kernel does not have, a bad condition
+ */
+export declare function checkTuned(table: TunedTable): TunedTable;
 
 /**
  * Attention on a device. Nothing is fetched or compiled before `prepare`.

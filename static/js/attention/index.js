@@ -24,6 +24,7 @@ import { checkTuned } from "./tuned.js";
 export { AttentionError, CompileError, ComposeError, SpecError, Unsupported } from "./errors.js";
 export { isSoftware, usefulFeatures } from "./facts.js";
 export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
+export { checkTuned } from "./tuned.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec

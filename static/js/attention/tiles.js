@@ -12,6 +12,7 @@ import { sizesIn } from "./tuned.js";
  * @typedef {import("./registry.js").Tile} Tile
  * @typedef {object} Fit a kernel with everything decided that goes into its text
  * @property {KernelRow} row
+ * @property {Readonly<Record<string, unknown>>} tile the numbers of the tile row
  * @property {string} why the figure that justifies the tile; "" = none is told
  * @property {Readonly<Record<string, number | boolean>>} constants
  * @property {Readonly<Record<string, string>>} roles file by role
@@ -93,6 +94,7 @@ function measure(row, tile, roles, spec) {
   );
   return {
     row,
+    tile: sizesIn(tile),
     why: tile.why ?? "",
     constants: Object.fromEntries([
       ...Object.entries(names).filter(([name]) => /^[A-Z]/.test(name)),

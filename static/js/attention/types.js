@@ -118,6 +118,8 @@
  * @property {Readonly<Record<string, number | boolean>>} constants of the composed text
  * @property {Readonly<Record<string, string>>} roles the file that plays each role
  * @property {readonly string[]} enable WGSL extensions
+ * @property {Readonly<Record<string, unknown>>} tile what the chosen tile row says, constants and
+ *   what they are derived from
  * @property {string} why the figure that justifies the tile; "" = none is told
  * @property {readonly {name: TensorName, binding: number, access: "read" | "write"}[]} bindings
  *   binding 0 is the uniform

@@ -1,0 +1,101 @@
+"""From what a search found to the table of an adapter: which sizes each row is for."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from server.bench_spec import HEADS
+from server.cases import Case
+from server.tune_search import Found
+from server.tuned import NAMES
+
+_SOFTWARE = [f"{op}:T={T},H=4,D=64" for op in ("forward", "backward") for T in (64, 256)]
+_HARDWARE = [
+    f"{op}:T={T},H={HEADS},D={D}{dtype}"
+    for dtype in ("", ",dtype=f16")
+    for op in ("forward", "backward")
+    for D in (64, 128)
+    for T in (512, 1024, 4096)
+]
+
+
+def default_cases(software: bool) -> list[Case]:
+    """What is measured where no case is named: on a CPU no more than minutes of it."""
+    return [Case.parse(text) for text in (_SOFTWARE if software else _HARDWARE)]
+
+
+def table(found: Sequence[Found], adapter: Mapping[str, Any] | None, engine: str) -> dict[str, Any]:
+    """The table that `fa2 tune` writes."""
+    kernels: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    choices: list[dict[str, Any]] = []
+    for one in found:
+        if not one.improved:
+            continue
+        conditions, why = ranges(one.case, [other.case for other in found]), reason(one)
+        for name, tile in one.tiles.items():
+            kernels[name].append({**conditions, **tile, "why": why})
+        if one.kernel != one.kernel_before:
+            choices.append({"op": one.case.op, **conditions, "kernel": one.kernel, "why": why})
+    return {
+        "adapter": {name: (adapter or {}).get(name, "") for name in NAMES},
+        "engine": engine,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "measured": [measured(one) for one in found],
+        "kernels": dict(kernels),
+        "choices": choices,
+    }
+
+
+def ranges(case: Case, measured: Iterable[Case]) -> dict[str, Any]:
+    """The conditions of a row: the sizes that this case stands for among those measured.
+
+    Between two lengths the border lies at their geometric mean; the longest stands for all longer
+    ones. A head size stands for those above half of it.
+
+    >>> cases = [Case.parse(f"forward:T={T},D=64") for T in (512, 2048, 8192)]
+    >>> ranges(cases[1], cases)
+    {'minD': 33, 'maxD': 64, 'minT': 1025, 'maxT': 4096, 'dtype': ['f32'], 'causal': True}
+    """
+    alike = [other for other in measured if _kind(other) == _kind(case)]
+    lengths = sorted({_length(other) for other in alike})
+    own = lengths.index(_length(case))
+    conditions: dict[str, Any] = {"minD": case.D // 2 + 1, "maxD": case.D}
+    if own > 0:
+        conditions["minT"] = math.isqrt(lengths[own - 1] * lengths[own]) + 1
+    if own + 1 < len(lengths):
+        conditions["maxT"] = math.isqrt(lengths[own] * lengths[own + 1])
+    return {**conditions, "dtype": [case.dtype], "causal": case.causal}
+
+
+def _kind(case: Case) -> tuple[object, ...]:
+    return case.op, case.D, case.dtype, case.causal
+
+
+def _length(case: Case) -> int:
+    return max(case.Tq, case.Tk)
+
+
+def reason(found: Found) -> str:
+    """The figure that justifies a row."""
+    return (
+        f"{found.case}: {found.after_ns / 1e6:.4g} ms, {found.before_ns / 1e6:.4g} ms before, "
+        f"{found.clock} time"
+    )
+
+
+def measured(found: Found) -> dict[str, Any]:
+    return {
+        "case": str(found.case),
+        "before_ns": found.before_ns,
+        "after_ns": found.after_ns,
+        "clock": found.clock,
+        "kernel_before": found.kernel_before,
+        "kernel": found.kernel,
+        "tried": found.tried,
+        "refused": found.refused,
+        "wrong": list(found.wrong),
+    }

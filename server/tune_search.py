@@ -1,0 +1,158 @@
+"""The search for faster tiles: one number of one pass at a time, from what the plan takes anyway.
+
+Knows nothing of browsers: `measure` judges and times a case with a table of tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.bench_report import BenchReport
+from server.cases import Case
+
+Tile = dict[str, Any]
+"""The numbers of a tile row: ``{"TX": 4, "TY": 8, "chunk": 16}``."""
+Measure = Callable[[Case, Mapping[str, Any]], BenchReport]
+
+BETTER = 0.97
+"""A tile has to take less than this share of the time of the best before it: less is noise."""
+MOST_NUMBER = 512
+
+
+@dataclass(frozen=True)
+class Found:
+    """The fastest way to compute one case that passed the judge."""
+
+    case: Case
+    before_ns: float  # what the plan takes by itself
+    after_ns: float
+    clock: str
+    kernel: str
+    kernel_before: str
+    tiles: Mapping[str, Tile]  # by pass, those that differ from the plan's own
+    tried: int = 0
+    refused: int = 0  # did not compile, did not fit
+    wrong: tuple[str, ...] = ()  # what the judge said of the wrong ones
+
+    @property
+    def improved(self) -> bool:
+        return bool(self.tiles) or self.kernel != self.kernel_before
+
+
+@dataclass
+class _Search:
+    case: Case
+    measure: Measure
+    best_ns: float = float("inf")
+    clock: str = ""
+    tried: int = 0
+    refused: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def time(self, kernel: str, tiles: Mapping[str, Tile]) -> BenchReport | None:
+        """A report with times, or None for what is refused, wrong, or too short to be timed."""
+        self.tried += 1
+        case = self.case.replace(kernel=kernel)
+        report = self.measure(case, table_of(tiles))
+        if report.status in ("fail", "vacuous"):
+            self.wrong.append(f"{kernel} with {dict(tiles)}: {report.message.splitlines()[0]}")
+        if not report.ok or report.timing is None or report.timing.ns is None:
+            self.refused += report.status in ("error", "skip")
+            return None
+        self.clock = report.timing.clock
+        return report
+
+
+def table_of(tiles: Mapping[str, Tile]) -> dict[str, Any]:
+    """A table of these tiles for every request, whatever its sizes."""
+    return {"kernels": {name: [dict(tile)] for name, tile in tiles.items()}, "choices": []}
+
+
+def search(case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2) -> Found | str:
+    """The best of ``kernels`` for ``case``, with the best tiles found, or why none could be timed.
+
+    ``kernels`` are the names of the choices for the case's operation; those that refuse it are
+    passed over. ``rounds``: how often every number of every pass is varied at most.
+    """
+    state = _Search(case, measure)
+    own = state.time("auto", {})
+    if own is None:
+        return f"{case} could not be timed as it is"
+    before_ns = state.best_ns = median_ns(own)
+    kernel, report = own.kernel, own
+    for name in kernels:
+        other = None if name == own.kernel else state.time(name, {})
+        if other is not None and median_ns(other) < BETTER * state.best_ns:
+            kernel, report, state.best_ns = name, other, median_ns(other)
+    tiles = _climb(state, kernel, passes_of(report), rounds)
+    return Found(
+        case=case,
+        before_ns=before_ns,
+        after_ns=state.best_ns,
+        clock=state.clock,
+        kernel=kernel,
+        kernel_before=own.kernel,
+        tiles=tiles,
+        tried=state.tried,
+        refused=state.refused,
+        wrong=tuple(state.wrong),
+    )
+
+
+def _climb(
+    state: _Search, kernel: str, shipped: Mapping[str, Tile], rounds: int
+) -> dict[str, Tile]:
+    """The tiles that beat the shipped ones, by pass."""
+    best: dict[str, Tile] = {}
+    seen = {repr(sorted(shipped.items()))}
+    for _ in range(rounds):
+        improved = False
+        for name in shipped:
+            for candidate in neighbours(best.get(name, shipped[name])):
+                tiles = {**best, name: candidate}
+                key = repr(sorted({**shipped, **tiles}.items()))
+                if key in seen:
+                    continue
+                seen.add(key)
+                report = state.time(kernel, tiles)
+                # A tile that does not fit is passed over for the shipped one: that is no news.
+                if report is None or passes_of(report).get(name) != candidate:
+                    continue
+                if median_ns(report) < BETTER * state.best_ns:
+                    best, state.best_ns, improved = tiles, median_ns(report), True
+        if not improved:
+            break
+    return best
+
+
+def neighbours(tile: Tile) -> Iterator[Tile]:
+    """The same tile with one number doubled or halved, one flag turned."""
+    for name, value in tile.items():
+        if isinstance(value, bool):
+            yield {**tile, name: not value}
+            continue
+        if 2 * value <= MOST_NUMBER:
+            yield {**tile, name: 2 * value}
+        if value % 2 == 0:
+            yield {**tile, name: value // 2}
+    # The shape of a workgroup at the same number of invocations is one step, not two.
+    if {"TX", "TY"} <= tile.keys():
+        for a, b in (("TX", "TY"), ("TY", "TX")):
+            if tile[b] % 2 == 0:
+                yield {**tile, a: 2 * tile[a], b: tile[b] // 2}
+
+
+def passes_of(report: BenchReport) -> dict[str, Tile]:
+    """What ran: the numbers of the tile row of each pass that has any, by kernel."""
+    passes = report.report.passes if report.report else ()
+    return {one["kernel"]: dict(one["tile"]) for one in passes if one["tile"]}
+
+
+def median_ns(report: BenchReport) -> float:
+    """Of a report that has times, as those of `_Search.time` have."""
+    timing = report.timing
+    assert timing is not None
+    assert timing.ns is not None
+    return timing.ns.median

@@ -1,0 +1,78 @@
+"""Tables of tuned tiles, one JSON file an adapter, kept where this user's programs keep their data.
+
+A table is what ``fa2 tune`` measured on that adapter and what the library tries first::
+
+    {"adapter": {"vendor": …}, "engine": …, "written": …, "measured": […],
+     "kernels": {"fa2_forward": [{"maxD": 64, "TX": 8, …, "why": …}]},
+     "choices": [{"op": "forward", "maxT": 128, "kernel": "fa2_forward"}]}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from server.atomic import write_text
+from server.errors import CaseError
+
+NAMES = ("vendor", "architecture", "device", "description")
+"""What tells one adapter from another."""
+
+_SYSTEM: str = sys.platform  # a plain str: type checkers would drop the other systems' branches
+
+
+def tuned_folder() -> Path:
+    """FA2_TUNED_DIR, or the folder of XDG, macOS and Windows for data that is worth keeping."""
+    if named := os.environ.get("FA2_TUNED_DIR"):
+        return Path(named)
+    if _SYSTEM == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
+    elif _SYSTEM == "darwin":
+        base = Path.home() / "Library/Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
+    return base / "fa2" / "tuned"
+
+
+def path_of(adapter: Mapping[str, Any], folder: Path) -> Path:
+    """The file of an adapter.
+
+    >>> path_of({"vendor": "nvidia", "architecture": "hopper"}, Path("tuned")).name
+    'nvidia-hopper-bf412b1e.json'
+    """
+    names = [str(adapter.get(name) or "") for name in NAMES]
+    words = re.sub(r"[^a-z0-9]+", "-", " ".join(filter(None, names[:3])).lower()).strip("-")
+    # The words are for people; the digest tells drivers and devices apart that share them.
+    digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]
+    return folder / f"{words[:60] or 'adapter'}-{digest}.json"
+
+
+def load(adapter: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The table of an adapter; {} if it was never tuned.
+
+    Raises CaseError for a file that is no table, naming it.
+    """
+    path = path_of(adapter, folder)
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise CaseError(f"{path} cannot be read: {error}; delete it, or run `fa2 tune`") from error
+    if not isinstance(table, dict):
+        raise CaseError(f"{path} holds no table; delete it, or run `fa2 tune`")
+    return table
+
+
+def save(table: Mapping[str, Any], path: Path) -> None:
+    """Writes a table, whole or not at all. Raises CaseError for a path that cannot be written."""
+    try:
+        write_text(path, json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise CaseError(f"{path} cannot be written: {error}; name another with --out") from error
