@@ -22,6 +22,7 @@ from server.cli_options import (
     BrowserOption,
     HeadedOption,
     LaunchOption,
+    WithoutOption,
 )
 from server.console import make_console
 from server.errors import CaseError, Unsupported
@@ -83,6 +84,7 @@ def bench(
     browser_arg: BrowserArgOption = None,
     adapter: AdapterOption = AdapterChoice.any,
     headed: HeadedOption = False,
+    without: WithoutOption = None,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write every number as JSON, as they come."),
@@ -112,6 +114,7 @@ def bench(
             launch=launch.value if launch else None,
             headed=headed,
             browser_args=browser_arg or (),
+            without=without or (),
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, samples)

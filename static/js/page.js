@@ -326,5 +326,5 @@ function stateName() {
   if (missing) return "no-webgpu";
   if (session.busy || training.busy || bench.busy) return "running";
   if (!ready()) return "connecting";
-  return session.over || training.shown ? "finished" : "idle";
+  return session.over || training.shown || bench.all.length ? "finished" : "idle";
 }
