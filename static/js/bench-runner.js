@@ -133,16 +133,8 @@ export class BenchRunner {
         const expectedNs = await subject.prepare(watch);
         await warmUp(subject, expectedNs, held.adapter.fallback, watch, progress);
         if (sampler) {
-          await this.#sample(
-            job,
-            subject,
-            sampler,
-            expectedNs,
-            held.adapter,
-            watch,
-            progress,
-            done,
-          );
+          const timed = { subject, sampler, expectedNs };
+          await this.#sample(timed, { job, adapter: held.adapter, watch, progress, done });
         }
         await wall(subject, sampler !== null, watch, progress, done);
         if (errors.length) throw new RunError("page", `uncaptured GPU error: ${errors.join("; ")}`);
@@ -179,16 +171,15 @@ export class BenchRunner {
   /**
    * Samples by timestamps. On hardware they are taken again until the clock was steady.
    *
-   * @param {BenchJob} job
-   * @param {Subject} subject
-   * @param {Sampler} sampler
-   * @param {number} expectedNs
-   * @param {AdapterFacts} adapter
-   * @param {Watch} watch
-   * @param {(progress: BenchProgress) => void} progress
-   * @param {BenchDone} done
+   * @param {{subject: Subject, sampler: Sampler, expectedNs: number}} timed
+   * @param {object} run
+   * @param {BenchJob} run.job
+   * @param {AdapterFacts} run.adapter
+   * @param {Watch} run.watch
+   * @param {(progress: BenchProgress) => void} run.progress
+   * @param {BenchDone} run.done
    */
-  async #sample(job, subject, sampler, expectedNs, adapter, watch, progress, done) {
+  async #sample({ subject, sampler, expectedNs }, { job, adapter, watch, progress, done }) {
     const how = await sampler.calibrate(subject, expectedNs);
     const total = job.samples;
     const onSample = (/** @type {number} */ taken) =>

@@ -8,40 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fake_bench import CASE, CHECK, PEAKS, done
 
 from server import bench_console, bench_report, bench_spec, bench_timing
 from server.attention_problem import Problem
 from server.bench_report import BenchReport
 from server.bench_spec import flops, predicted_s, series, size_bytes, visible_pairs
-from server.bench_timing import NOT_TIMED, BenchDone, Quantiles
+from server.bench_timing import NOT_TIMED, Quantiles
 from server.cases import Case
 from server.inputs import make_inputs
 from server.judge import problem_of
-from server.report import Report, RunError
-
-CASE = Case.parse("forward:T=512,H=16,D=64")
-SHADER = "5" * 64
-CHECK = Report(
-    case=str(CASE), kernel="fa2_forward", status="pass", message="", shader_sha256=SHADER
-)
-PEAKS = {"f32_tflops": 65.0, "copy_gbps": 3900.0, "f16_matrix_tflops": 540.0}
-
-
-def done(**fields: object) -> BenchDone:
-    told = {
-        "status": "ok",
-        "kernel": "fa2_forward",
-        "shader_sha256": SHADER,
-        "peaks": PEAKS,
-        "gpu_ns": [40_000.0 + n for n in range(31)],
-        "calls": 25,
-        "resolution_ns": 32.0,
-        "clock": {"stable": True, "ns": 31000.0, "best_ns": 30900.0, "spread": 0.002},
-        "wall_ns": [50_000.0] * 10,
-        "adapter": {"vendor": "v", "fallback": False},
-        "engine": "Fake 1",
-    }
-    return BenchDone(**(told | fields))  # type: ignore[arg-type]
+from server.report import RunError
 
 
 def timed(case: Case = CASE, **fields: object) -> BenchReport:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_bench import CHECK, PEAKS, done
+from fake_bench import CHECK, PEAKS, done
 from typer.testing import CliRunner, Result
 
 from server import bench_report, cli_bench
