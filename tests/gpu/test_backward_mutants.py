@@ -18,14 +18,15 @@ Delta = partial(Mutant, file="fa2_delta.wgsl")
 DkDv = partial(Mutant, file="fa2_dkdv.wgsl")
 Dq = partial(Mutant, file="fa2_dq.wgsl")
 
-LONG = "backward:T=70,H=2,D=8,kernel=fa2"  # three key tiles and five query tiles, not all full
-OPEN = "backward:B=2,T=33,H=2,D=16,causal=0,kernel=fa2"
-GROUPED = "backward:B=2,T=40,H=4,Hkv=2,D=8,kernel=fa2"
-SHORT_Q = "backward:Tq=19,Tk=45,H=2,D=8,kernel=fa2"
-BLIND = "backward:Tq=45,Tk=19,H=2,D=8,kernel=fa2"  # the first 26 rows see no key
-UNSEEN = "backward:Tq=19,Tk=45,H=2,D=8,align=tl,kernel=fa2"  # nobody sees the last 26 keys
-ODD = "backward:T=37,D=8,kernel=fa2"
-WIDE = "backward:T=40,D=65,kernel=fa2"  # several chunks of channels, and of rows
+# Three key tiles and five query tiles, not all full.
+LONG = "backward:T=70,H=2,D=8,kernel=fa2_backward"
+OPEN = "backward:B=2,T=33,H=2,D=16,causal=0,kernel=fa2_backward"
+GROUPED = "backward:B=2,T=40,H=4,Hkv=2,D=8,kernel=fa2_backward"
+SHORT_Q = "backward:Tq=19,Tk=45,H=2,D=8,kernel=fa2_backward"
+BLIND = "backward:Tq=45,Tk=19,H=2,D=8,kernel=fa2_backward"  # the first 26 rows see no key
+UNSEEN = "backward:Tq=19,Tk=45,H=2,D=8,align=tl,kernel=fa2_backward"  # nobody sees the last 26 keys
+ODD = "backward:T=37,D=8,kernel=fa2_backward"
+WIDE = "backward:T=40,D=65,kernel=fa2_backward"  # several chunks of channels, and of rows
 SLOW = "backward:T=40,H=4,Hkv=2,D=8,kernel=baseline"
 
 MUTANTS = [

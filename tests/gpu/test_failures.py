@@ -87,7 +87,7 @@ def test_a_syntax_error_is_placed_by_file_line_and_column(harness: Harness) -> N
     lines = shipped().splitlines()
     number = next(n for n, line in enumerate(lines) if "S = S * params.scale;" in line)
     lines[number] = "    S = S * params.scalee;"
-    report = harness.run(CASE, kernel="fa2", shaders={KERNEL: "\n".join(lines)})
+    report = harness.run(CASE, kernel="fa2_forward", shaders={KERNEL: "\n".join(lines)})
     assert (report.status, report.error.kind) == ("error", "compile")
     assert report.error.file == KERNEL
     assert report.error.line == number + 1
@@ -107,7 +107,7 @@ def test_a_syntax_error_in_a_shared_file_is_placed_in_that_file(harness: Harness
 
 def test_a_kernel_that_never_runs_is_caught(harness: Harness) -> None:
     never = broken("if (item.exists)", "if (item.exists && params.Tq == 0u)")
-    report = harness.run(CASE, kernel="fa2", shaders=never)
+    report = harness.run(CASE, kernel="fa2_forward", shaders=never)
     assert report.status == "fail"
     assert "written" in report.message
 
@@ -116,7 +116,7 @@ def test_a_kernel_that_loops_for_ever_ends_in_a_timeout_and_the_next_case_passes
     own: Harness,
 ) -> None:
     began = time.monotonic()
-    report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=3)
+    report = own.run(CASE, kernel="fa2_forward", shaders=ENDLESS, timeout_s=3)
     assert (report.status, report.error.kind) == ("error", "timeout")
     assert time.monotonic() - began < 20
     passes(own)
@@ -128,7 +128,7 @@ def test_a_crash_of_the_gpu_process_ends_in_an_error_and_the_next_case_passes(
     first = own.launched
     for crash in range(3):  # a browser that has lost its GPU often offers no adapter any more
         with while_it_runs(own, lambda: crash_gpu(own)):
-            report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=LONG_S)
+            report = own.run(CASE, kernel="fa2_forward", shaders=ENDLESS, timeout_s=LONG_S)
         assert (report.status, report.error.kind) == ("error", "device-lost"), report.message
         passes(own)
         if crash == 0:
@@ -137,7 +137,7 @@ def test_a_crash_of_the_gpu_process_ends_in_an_error_and_the_next_case_passes(
 
 def test_a_killed_browser_ends_in_an_error_and_the_next_case_passes(own: Harness) -> None:
     with while_it_runs(own, lambda: kill(own)):
-        report = own.run(CASE, kernel="fa2", shaders=ENDLESS, timeout_s=LONG_S)
+        report = own.run(CASE, kernel="fa2_forward", shaders=ENDLESS, timeout_s=LONG_S)
     assert (report.status, report.error.kind) == ("error", "device-lost"), report.message
     passes(own)
 

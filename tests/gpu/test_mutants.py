@@ -14,13 +14,13 @@ from server.harness import Harness
 FA2, BASELINE, ATTN = "fa2_forward.wgsl", "attn_fused_sv.wgsl", "attn_writeback.wgsl"
 MASKING = "common/masking.wgsl"
 
-LONG = "forward:T=70,H=2,D=8,kernel=fa2"  # three key tiles, the last one not full
-OPEN = "forward:B=2,T=33,H=2,D=16,causal=0,kernel=fa2"
-GROUPED = "forward:B=2,T=40,H=4,Hkv=2,D=8,kernel=fa2"
-GROWING = "forward:T=200,H=2,D=16,dist=growing,kernel=fa2"
-SHORT_Q = "forward:Tq=19,Tk=45,H=2,D=8,kernel=fa2"
-BLIND = "forward:Tq=45,Tk=19,H=2,D=8,kernel=fa2"  # the first 26 rows see no key
-WITH_ATTN = "forward:T=40,H=2,D=8,attn=1,kernel=fa2"
+LONG = "forward:T=70,H=2,D=8,kernel=fa2_forward"  # three key tiles, the last one not full
+OPEN = "forward:B=2,T=33,H=2,D=16,causal=0,kernel=fa2_forward"
+GROUPED = "forward:B=2,T=40,H=4,Hkv=2,D=8,kernel=fa2_forward"
+GROWING = "forward:T=200,H=2,D=16,dist=growing,kernel=fa2_forward"
+SHORT_Q = "forward:Tq=19,Tk=45,H=2,D=8,kernel=fa2_forward"
+BLIND = "forward:Tq=45,Tk=19,H=2,D=8,kernel=fa2_forward"  # the first 26 rows see no key
+WITH_ATTN = "forward:T=40,H=2,D=8,attn=1,kernel=fa2_forward"
 SLOW = "forward:T=70,H=2,D=8,kernel=baseline"
 
 
@@ -203,7 +203,7 @@ MUTANTS = [
     ),
     Mutant(
         "rows written past the end",
-        "forward:T=37,D=8,kernel=fa2",
+        "forward:T=37,D=8,kernel=fa2_forward",
         "if (i + r < params.Tq && d < HEAD_DIM)",
         "if (d < HEAD_DIM)",
         "o: the kernel wrote behind",

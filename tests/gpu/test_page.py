@@ -157,10 +157,11 @@ def test_stop_ends_a_suite_without_a_verdict_and_leaves_the_page_ready(tab: Tab)
 def test_a_wrong_kernel_is_shown_where_it_is_wrong(tab: Tab) -> None:
     tab.open()
     shaders = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
-    tab.service.store.submit("forward:T=24,H=2,D=8", page=tab.id, shaders=shaders)
+    case = "forward:T=24,H=2,D=8,kernel=fa2_forward"
+    tab.service.store.submit(case, page=tab.id, shaders=shaders)
     tab.headline("1 FAILED")
     (line,) = tab.lines()
-    assert line.startswith("✗FAIL o forward:T=24,H=2,D=8 ")
+    assert line.startswith(f"✗FAIL o {case} ")
     tab.page.click("#lines button")
     assert "all in head h = 1" in tab.page.inner_text(".message")
     readout = tab.page.locator(".readout", has_text="over the limit")
@@ -175,7 +176,8 @@ def test_a_wrong_kernel_is_shown_where_it_is_wrong(tab: Tab) -> None:
 
 def test_a_syntax_error_is_shown_with_its_line_and_the_next_case_passes(tab: Tab) -> None:
     tab.open()
-    tab.service.store.submit("forward:T=8,D=8", page=tab.id, shaders=broken("1.0 / l;", "1.0 / ;"))
+    case = "forward:T=8,D=8,kernel=fa2_forward"
+    tab.service.store.submit(case, page=tab.id, shaders=broken("1.0 / l;", "1.0 / ;"))
     tab.headline("1 FAILED")
     tab.page.click("#lines button")
     message = tab.page.inner_text(".message")

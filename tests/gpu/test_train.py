@@ -55,7 +55,7 @@ def test_fifty_steps_stay_with_numpy_and_the_command_says_by_how_much(tmp_path: 
     assert report["worst"] < ROUNDING
     assert len(report["losses"]) == len(report["twin"]) == 50
     assert report["losses"][-1] < 3 < 5.4 < report["losses"][0]
-    assert report["kernels"] == ["fa2_forward", "fa2_backward"]
+    assert re.fullmatch(r"fa2_forward\w* fa2_backward\w*", " ".join(report["kernels"]))
     assert report["adapter"]["limits"]
 
 
@@ -76,10 +76,13 @@ def test_a_tiny_model_overfits_one_batch(harness: Harness) -> None:
 @pytest.mark.parametrize("attention", ["fa2", "baseline"])
 def test_both_attentions_take_the_same_steps_as_numpy(harness: Harness, attention: str) -> None:
     """A few steps of another shape; the gate of fifty takes its time."""
-    twins = {"fa2": ("fa2_forward", "fa2_backward"), "baseline": ("attn_fused_sv", "attn_backward")}
+    kernels = {
+        "fa2": r"fa2_forward\w* fa2_backward\w*",  # which of the family depends on the adapter
+        "baseline": "attn_fused_sv attn_backward",
+    }
     report = harness.train("tiny", "none", attention=attention, steps=4, context=21, seed=5)
     assert report.ok, report.message
-    assert report.kernels == twins[attention]
+    assert re.fullmatch(kernels[attention], " ".join(report.kernels))
     for page, twin in zip(report.losses, numpy_losses(4, context=21, seed=5), strict=True):
         assert abs(page - twin) < ROUNDING * twin
 
@@ -90,7 +93,10 @@ def numpy_losses(steps: int, *, context: int, seed: int) -> list[float]:
 
 
 def test_a_gradient_of_the_wrong_sign_fails_the_drift_gate(harness: Harness) -> None:
-    shaders = broken("fa2_dkdv.wgsl", "dv_row + d] = dv[r];", "dv_row + d] = -dv[r];")
+    shaders = {
+        **broken("fa2_dkdv.wgsl", "dv_row + d, dv[r]);", "dv_row + d, -dv[r]);"),
+        **broken("fa2_dkdv_rows.wgsl", "4u * c, dv[e]);", "4u * c, -dv[e]);"),
+    }
     report = harness.train("tiny", "drift", shaders=shaders)
     assert report.status == "fail"
     assert re.match(r"worst (\d\d|[6-9])\S* % of 5 % allowed", report.message)

@@ -37,7 +37,16 @@ function constantsOf(code) {
 }
 
 test("workgroup arrays of the text have the bytes that the registry says", () => {
-  const BYTES = { f16: 2, f32: 4, u32: 4, "vec4<f16>": 8, "vec4<f32>": 16 };
+  const BYTES = {
+    f16: 2,
+    f32: 4,
+    u32: 4,
+    "atomic<u32>": 4,
+    "vec2<f32>": 8,
+    "vec4<f16>": 8,
+    "vec4<f32>": 16,
+    "vec4<u32>": 16,
+  };
   for (const fit of variants(headSizes)) {
     const code = codeOf(fit);
     const names = constantsOf(code);
@@ -154,7 +163,7 @@ test("a kernel fits on the screen and says what it computes", () => {
 test("subgroups are used only where the registry asks for them", () => {
   for (const fit of variants()) {
     const asks = fit.enable.some((extension) => extension.includes("subgroup"));
-    assert.equal(/\bsubgroup\w+\(/.test(codeOf(fit)), asks, fit.row.name);
+    assert.equal(/\b(?:subgroup|quad)\w+\(/.test(codeOf(fit)), asks, fit.row.name);
     const files = Object.values(fit.roles).map((path) => ROLE_FILES[path]);
     const conditions = [fit.row.needs ?? {}, ...fit.row.tiles, ...files];
     assert.ok(!asks || conditions.some(({ subgroups }) => subgroups), `${fit.row.name}: no size`);
