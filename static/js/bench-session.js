@@ -54,6 +54,8 @@ export class BenchSession {
   #work = Promise.resolve();
   /** @type {Set<string>} every job ever taken: the server repeats one when a stream reopens */
   #seen = new Set();
+  /** @type {Map<string, BenchReport>} ends that overtook the answer to the request */
+  #early = new Map();
   /** @type {{bench: string, abort: AbortController} | null} */
   #current = null;
   #toldAt = 0;
@@ -172,6 +174,7 @@ export class BenchSession {
   /** @param {BenchReport} report */
   #report(report) {
     const shown = this.all.find(({ bench }) => bench === report.bench);
+    if (report.status && !shown) this.#early.set(report.bench, report);
     if (!report.status || !shown || shown.report) return;
     this.#halt(report.bench); // an end without our result: a deadline, or a cancellation
     this.#change(shown, { state: "done", report, problem: "", progress: null });
@@ -204,6 +207,9 @@ export class BenchSession {
     const shown = { bench, case: id, state: "checking", progress: null, report: null, problem: "" };
     this.all.push(shown);
     this.view.onChange();
+    const early = this.#early.get(bench);
+    if (early) this.#report(early);
+    this.#early.delete(bench);
     return shown;
   }
 
