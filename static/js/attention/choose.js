@@ -1,5 +1,6 @@
 // @ts-check
 /** Which of the kernels that a request may mean computes it on a device. */
+import { unmet } from "./conditions.js";
 import { Unsupported } from "./errors.js";
 import { choicesNamed, kernelNamed, refusal } from "./registry.js";
 import { fitTile } from "./tiles.js";
@@ -33,11 +34,23 @@ export function choose(spec, facts, wanted, tuned = UNTUNED) {
   const [{ family }] = able.length ? able : meant;
   let why = "";
   for (const choice of able.length ? preferred(able, tuned, spec, facts) : meant) {
-    const fits = refusal(choice, spec) ?? fitPasses(choice, spec, facts, tuned);
+    const fits =
+      refusal(choice, spec) ??
+      (choice.name === wanted ? null : passedOver(choice, spec, facts)) ??
+      fitPasses(choice, spec, facts, tuned);
     if (typeof fits !== "string") return { choice, fits };
     if (choice.family === family) why = fits;
   }
   throw new Unsupported(why);
+}
+
+/**
+ * Why a choice that would do is taken by its own name only, or null.
+ * @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts
+ */
+function passedOver({ name, unnamed = {} }, spec, facts) {
+  const why = unmet(unnamed, spec, facts, []);
+  return why && `kernel ${name} is slower than others here (${why}); name it to have it`;
 }
 
 /**
