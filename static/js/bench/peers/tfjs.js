@@ -1,9 +1,10 @@
 // @ts-check
 /** TensorFlow.js on tfjs-backend-webgpu: attention out of its operations, gradients by its tape. */
 
-const FILES = ["core", "backend-cpu", "backend-webgpu"].map(
-  (name) => `/peers/@tensorflow/tfjs-${name}/dist/tf-${name}.min.js`,
-);
+const FILES = [
+  "/peers/@tensorflow/tfjs/dist/tf.es2017.min.js",
+  "/peers/@tensorflow/tfjs-backend-webgpu/dist/tf-backend-webgpu.es2017.min.js",
+];
 const MASKED = -1e9;
 
 /** @type {import("./subject.js").Prepare} */
