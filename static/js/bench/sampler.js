@@ -22,11 +22,11 @@ import { MicroKernel } from "./microkernel.js";
  * @property {number[]} chain  of the clock chain beside it
  */
 
-/** Steps of the chain at first: 16 a round, 30 µs at 2 GHz and 4 cycles. */
-const CHAIN_ROUNDS = 1024;
+/** Of the chain at first, 16 steps each: 130 µs at 2 GHz and 4 cycles a step. */
+const CHAIN_ROUNDS = 4096;
 /** A span below this says little: dispatching alone takes microseconds. */
 const SHORT_NS = 200_000;
-const CHAIN_SHORT_NS = 25_000;
+const CHAIN_SHORT_NS = 50_000;
 /** ... or below so many steps of the timer. */
 const STEPS = 20;
 /** A sample that is too short is made longer than it has to be by this much. */

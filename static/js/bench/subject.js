@@ -70,19 +70,19 @@ export class Subject {
     for (const before of this.#operations.slice(0, -1)) {
       for (const step of before.steps(FIRST_WORK)) await this.#run([step], watch);
     }
+    const empty = await this.#elapsed([], watch);
+    const long = Math.max(LOOK_MS, 2 * empty); // Firefox answers a wait after 100 ms
     const { passes } = this.operation.plan;
     const total = passes.reduce((sum, { work }) => sum + work, 0);
     let ms = 0;
     let share = 0;
     let whole = false;
-    for (let work = FIRST_WORK; !whole && ms < LOOK_MS; work *= 4) {
+    for (let work = FIRST_WORK; !whole && ms < long; work *= 4) {
       // The largest part is the slowest, and alone tells more than what waits for its end.
       const steps = this.operation.steps(work);
       const step = steps.reduce((a, b) => (b.work > a.work ? b : a));
       await this.#run([step], watch); // what happens once is not timed
-      const began = performance.now();
-      await this.#run([step], watch);
-      ms = performance.now() - began;
+      ms = Math.max(0, (await this.#elapsed([step], watch)) - empty);
       share = step.work / total;
       whole = steps.length === passes.length;
     }
@@ -93,7 +93,7 @@ export class Subject {
         step.encode(encoder, this.bindings, stamps);
       });
     }
-    return call * 1e6;
+    return Math.max(1, call * 1e6);
   }
 
   /**
@@ -136,6 +136,18 @@ export class Subject {
     const encoder = this.#device.createCommandEncoder();
     encode(encoder);
     this.#device.queue.submit([encoder.finish()]);
+  }
+
+  /**
+   * Milliseconds of steps and of the wait for them.
+   *
+   * @param {Step[]} steps
+   * @param {import("../watch.js").Watch} watch
+   */
+  async #elapsed(steps, watch) {
+    const began = performance.now();
+    await this.#run(steps, watch);
+    return performance.now() - began;
   }
 
   /**

@@ -129,15 +129,16 @@ function peaksText(reports) {
 
 /** @param {Shown} shown */
 function row({ case: id, report, problem }) {
-  const name = h("th", { scope: "row" }, breakable(id));
+  const kernel = report?.status === "timed" ? (report.kernel ?? "") : "";
+  const name = h("th", { scope: "row" }, breakable(id), h("span", { class: "hint" }, kernel));
   const numbers = (/** @type {string[]} */ ...texts) =>
     texts.map((one) => h("td", { class: "number" }, one));
   if (report?.status !== "timed") {
     const word = report?.status ? `${WORDS[report.status]}: ` : "";
     const why = `${word}${(report?.message ?? problem).split("\n")[0]}`;
-    return h("tr", {}, name, h("td", { colspan: 6, class: "speed-untimed" }, why));
+    return h("tr", {}, name, h("td", { colspan: 5, class: "speed-untimed" }, why));
   }
-  const { kernel = "", median_ns, p20_ns, p80_ns, wall_ns, tflops, share_of_peak } = report;
+  const { median_ns, p20_ns, p80_ns, wall_ns, tflops, share_of_peak } = report;
   const clock = report.clock === "wall" ? " (wall)" : "";
   const median = median_ns ? `${formatTime(median_ns)}${clock}` : "below resolution";
   const doubts = report.warnings?.length ? report.warnings.join(" ") : null;
@@ -145,7 +146,6 @@ function row({ case: id, report, problem }) {
     "tr",
     { title: doubts, "data-doubt": doubts !== null },
     name,
-    h("td", {}, breakable(kernel.replaceAll("_", "_\u200b"))),
     ...numbers(
       `${median}${doubts ? " *" : ""}`,
       p20_ns && p80_ns ? `${formatTime(p20_ns)} – ${formatTime(p80_ns)}` : "–",
