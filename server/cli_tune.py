@@ -123,7 +123,8 @@ def tune(
         engine = str(harness.environment.get("engine") or "")
     if not found:
         raise typer.Exit(FAILED)
-    tuned.save(tables.table(found, known, engine), path)
+    earlier = tuned.read(path)
+    tuned.save(tables.table(tables.with_earlier(found, earlier), known, engine), path)
     console.print(f"written to {path}", markup=False)
 
 

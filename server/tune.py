@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from server.bench_spec import HEADS
 from server.cases import Case
+from server.errors import CaseError
 from server.tune_search import Found
 from server.tuned import NAMES
 
@@ -50,6 +52,20 @@ def table(found: Sequence[Found], adapter: Mapping[str, Any] | None, engine: str
     }
 
 
+def with_earlier(found: Sequence[Found], old: Mapping[str, Any]) -> list[Found]:
+    """What was found now, and what an earlier table found for other cases."""
+    again = {str(one.case) for one in found}
+    earlier = []
+    for entry in old.get("measured", []):
+        try:
+            one = Found(**{**entry, "case": Case.parse(entry["case"])})
+        except (KeyError, TypeError, CaseError):
+            continue  # of another version
+        if str(one.case) not in again:
+            earlier.append(one)
+    return [*found, *earlier]
+
+
 def ranges(case: Case, measured: Iterable[Case]) -> dict[str, Any]:
     """The conditions of a row: the sizes that this case stands for among those measured.
 
@@ -88,14 +104,5 @@ def reason(found: Found) -> str:
 
 
 def measured(found: Found) -> dict[str, Any]:
-    return {
-        "case": str(found.case),
-        "before_ns": found.before_ns,
-        "after_ns": found.after_ns,
-        "clock": found.clock,
-        "kernel_before": found.kernel_before,
-        "kernel": found.kernel,
-        "tried": found.tried,
-        "refused": found.refused,
-        "wrong": list(found.wrong),
-    }
+    """As JSON; the rows of a table can be made from these again."""
+    return {**dataclasses.asdict(found), "case": str(found.case), "wrong": list(found.wrong)}

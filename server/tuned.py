@@ -54,11 +54,15 @@ def path_of(adapter: Mapping[str, Any], folder: Path) -> Path:
 
 
 def load(adapter: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The table of an adapter; {} if it was never tuned.
+    """The table of an adapter; {} if it was never tuned. Raises as ``read`` does."""
+    return read(path_of(adapter, folder))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The table in a file; {} if there is none.
 
     Raises CaseError for a file that is no table, naming it.
     """
-    path = path_of(adapter, folder)
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

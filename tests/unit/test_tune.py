@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from server import cli_tune, tuned
 from server.bench_report import BenchReport
 from server.bench_timing import Quantiles, Timing
 from server.cases import Case
 from server.report import Report
-from server.tune import default_cases, ranges, table
+from server.tune import default_cases, ranges, table, with_earlier
 from server.tune_search import Found, neighbours, search
 
 CASE = Case.parse("forward:T=256,H=4,D=64")
@@ -74,6 +79,14 @@ def test_a_faster_kernel_is_taken_and_its_own_tile_searched() -> None:
     best = found(Machine(), ("plain", "wide"))
     assert (best.kernel, best.kernel_before) == ("wide", "plain")
     assert best.tiles == {"wide": {"N": 64, "FAST": True}}
+
+
+def test_a_kernel_that_the_case_names_is_the_only_one_tried() -> None:
+    machine = Machine()
+    best = search(CASE.replace(kernel="plain"), ("plain", "wide"), machine.measure)
+    assert isinstance(best, Found)
+    assert {kernel for kernel, _ in machine.calls} == {"plain"}
+    assert best.kernel == best.kernel_before == "plain"
 
 
 def test_what_is_no_better_than_noise_changes_nothing() -> None:
@@ -145,6 +158,81 @@ def test_a_table_holds_the_tiles_the_kernel_preferred_and_the_figures() -> None:
     assert made["choices"] == [{"op": "forward", **conditions, "kernel": "wide", "why": why}]
     assert made["adapter"] == {"vendor": "v", "architecture": "", "device": "", "description": ""}
     assert made["measured"][0]["tried"] == best.tried
+
+
+def test_a_table_grows_by_other_cases_and_forgets_what_was_measured_anew() -> None:
+    long = Case.parse("forward:T=4096,H=4,D=64")
+    first = found(Machine())
+    other = search(long, ("plain", "wide"), Machine().measure, 5)
+    assert isinstance(other, Found)
+    old = json.loads(json.dumps(table([first, other], {}, "E")))
+    assert table(with_earlier([], old), {}, "E")["kernels"] == old["kernels"]
+
+    same = replace(first, tiles={})  # nothing faster this time
+    again = table(with_earlier([same], old), {}, "E")
+    assert [row["minT"] for row in again["kernels"].pop("wide")] == [1025]
+    assert again["kernels"] == {}
+    assert [one["case"] for one in again["measured"]] == [str(CASE), str(long)]
+    assert with_earlier([first], {"measured": [{"case": "forward:T=1,D=1"}, {"case": "x"}]}) == [
+        first
+    ]
+
+
+ADAPTER = {"vendor": "none", "fallback": True}
+
+
+class FakeHarness(Machine):
+    """The machine as `fa2 tune` starts it."""
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        return {"engine": "Fake 1", "adapter": ADAPTER}
+
+    def __enter__(self) -> FakeHarness:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to end."""
+
+    def bench(self, case: Case, *, samples: int, tuned: Mapping[str, Any]) -> BenchReport:
+        assert samples == 40
+        return self.measure(case, tuned)
+
+
+def test_the_command_tells_each_case_and_writes_where_the_page_will_ask(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FA2_TUNED_DIR", str(tmp_path))
+    monkeypatch.setattr(cli_tune, "Harness", lambda *_, **__: FakeHarness())
+    monkeypatch.setattr(cli_tune, "choices", lambda op: ["plain"])
+    cli_tune.tune([str(CASE)], samples=40, rounds=5)
+    told = capsys.readouterr().out
+    assert "17 ms -> 1 ms (17.00x, gpu time)" in told
+    assert "plain TX=16 TY=4" in told
+    path = tuned.path_of(ADAPTER, tmp_path)
+    assert str(path) in told.replace("\n", "")
+    assert tuned.read(path)["kernels"]["plain"][0]["TX"] == 16
+    other = tmp_path / "deep" / "own.json"
+    cli_tune.tune([str(CASE)], out=other, samples=40, rounds=1)
+    assert tuned.read(other)["measured"][0]["case"] == str(CASE)
+
+
+def test_the_command_ends_with_1_when_nothing_could_be_timed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(FakeHarness, "refuses", lambda *_: "error")
+    monkeypatch.setattr(cli_tune, "Harness", lambda *_, **__: FakeHarness())
+    with pytest.raises(typer.Exit) as ended:
+        cli_tune.tune([str(CASE)], out=tmp_path / "t.json", samples=40)
+    assert ended.value.exit_code == 1
+    assert not (tmp_path / "t.json").exists()
+
+
+def test_the_choices_are_the_kernels_of_the_registry_without_the_baseline() -> None:
+    names = cli_tune.choices("backward")
+    assert "fa2_backward" in names
+    assert "attn_backward" not in names
+    assert not set(names) & set(cli_tune.choices("forward"))
 
 
 def test_default_cases_are_small_on_a_cpu() -> None:

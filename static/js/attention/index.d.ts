@@ -442,7 +442,8 @@ export declare const DEFAULT_LIMITS: Readonly<{
  * @param {{extraBytes?: number, kernel?: string, tuned?: TunedTable}} [options] what the caller adds to each of its own
  *   buffers, guards for example; the kernel that will be asked for; the table of the attention
  * @returns {Record<string, number>} possibly empty
- * @throws {SpecError} the request contradicts itself
+ * @throws {SpecError} the request contradicts itself, or
+ *   the table names what this library does not have
  * @throws {Unsupported} no kernel takes it on this adapter
  */
 export declare function requiredLimits(spec: Spec, adapter: Described, options?: {

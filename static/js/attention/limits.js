@@ -4,6 +4,7 @@ import { bufferBytes, scratchBytes } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { factsOf } from "./facts.js";
 import { completeSpec } from "./spec.js";
+import { checkTuned } from "./tuned.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec
@@ -36,13 +37,14 @@ const TILE_LIMITS = /** @type {const} */ ([
  * @param {{extraBytes?: number, kernel?: string, tuned?: import("./types.js").TunedTable}} [options] what the caller adds to each of its own
  *   buffers, guards for example; the kernel that will be asked for; the table of the attention
  * @returns {Record<string, number>} possibly empty
- * @throws {import("./errors.js").SpecError} the request contradicts itself
+ * @throws {import("./errors.js").SpecError} the request contradicts itself, or
+ *   the table names what this library does not have
  * @throws {import("./errors.js").Unsupported} no kernel takes it on this adapter
  */
 export function requiredLimits(spec, adapter, options = {}) {
   const { extraBytes = 0, kernel = "auto", tuned } = options;
   const full = completeSpec(spec);
-  const { choice, fits } = choose(full, factsOf(adapter), kernel, tuned);
+  const { choice, fits } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
   const own = Object.values(scratchBytes(choice, fits, full));
   const callers = Object.values(bufferBytes(full)).map((bytes) => bytes + extraBytes);
   const largest = Math.max(...own, ...callers);
