@@ -50,7 +50,7 @@ export function* variants(sizesOf = (_, { maxD }) => [maxD]) {
       for (const D of sizesOf(row, tile)) {
         for (const roles of cast) {
           for (const dtype of conditions.dtype ?? ["f32", "f16"]) {
-            const T = conditions.minTq ?? conditions.minT ?? 1;
+            const T = Math.max(conditions.minTq ?? 1, conditions.minT ?? 1);
             const { causal = true } = conditions;
             const Tk = Math.max(T, conditions.minTk ?? 1);
             const spec = completeSpec({ Tq: T, Tk, D, dtype, causal });
