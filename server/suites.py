@@ -155,7 +155,21 @@ _F16_EDGES = [
     ),
 ]
 
-EDGES = _unique([*_FORWARD_EDGES, *_backward(_FORWARD_EDGES), *_F16_EDGES])
+# Few queries over many keys, which are cut into slices: fewer keys than a block holds, keys that no
+# row sees (tl: all but the first slice), rows that see none, several blocks in a slice (72 heads).
+_DECODE_EDGES = _cases(
+    """
+    Tq=1,Tk=1,H=4,Hkv=2,D=8,kernel=fa2_forward_split
+    Tq=3,Tk=17,H=6,Hkv=2,D=8,causal=0,kernel=fa2_forward_split
+    Tq=8,Tk=5,H=2,D=8,kernel=fa2_forward_split
+    B=2,Tq=8,Tk=1000,H=4,Hkv=2,D=8,attn=1
+    B=2,Tq=8,Tk=1000,H=4,Hkv=2,D=8,align=tl,dist=negative
+    B=6,Tq=3,Tk=1000,H=12,D=8,dist=growing
+    B=2,Tq=3,Tk=1000,H=6,Hkv=2,D=8,dist=large
+    """
+)
+
+EDGES = _unique([*_FORWARD_EDGES, *_DECODE_EDGES, *_backward(_FORWARD_EDGES), *_F16_EDGES])
 
 # --- full ----------------------------------------------------------------------------------------
 
@@ -268,7 +282,17 @@ _F16 = _cases(
     "backward:",
 )
 
-FULL = _unique([*SEED, *SMOKE, *EDGES, *_FORWARD, *_BACKWARD, *_F16])
+_DECODE = _cases(
+    """
+    Tq=1,Tk=4096,H=8,Hkv=2,D=64
+    Tq=3,Tk=1000,H=2,D=40,causal=0
+    Tq=1,Tk=1000,H=4,Hkv=1,D=128
+    Tq=8,Tk=257,D=256
+    Tq=8,Tk=1000,H=4,Hkv=2,D=7,layout=bhtd,dtype=f16
+    """
+)
+
+FULL = _unique([*SEED, *SMOKE, *EDGES, *_FORWARD, *_DECODE, *_BACKWARD, *_F16])
 
 SUITES: dict[str, Suite] = {"seed": SEED, "smoke": SMOKE, "edges": EDGES, "full": FULL}
 

@@ -17,4 +17,6 @@ export const BINDINGS = Object.freeze({
   dv: 10,
   attn: 11,
   dscores: 12,
+  o_part: 13,
+  ml_part: 14,
 });

@@ -54,11 +54,26 @@ export function bufferBytes(spec) {
  * @param {FullSpec} spec
  * @returns {Record<string, number>}
  */
-export function scratchBytes({ scratch = {} }, fits, spec) {
+export function scratchBytes(choice, fits, spec) {
+  const { scratch = {} } = choice;
   const own = Object.entries(scratch).filter(([name]) => !(name === "attn" && spec.attn));
-  const names = { ...numbersOf(...fits.map(({ constants }) => constants)), ...sizesOf(spec) };
+  const names = { ...namesOf(fits, spec), slices: slicesOf(choice, fits, spec) };
   return Object.fromEntries(own.map(([name, size]) => [name, evaluateSize(size, names)]));
 }
+
+/**
+ * How many slices a choice cuts the keys into, each a run of workgroups of its own.
+ * @param {Choice} choice
+ * @param {readonly Fit[]} fits whose constants the size may name
+ * @param {FullSpec} spec
+ */
+export const slicesOf = ({ slices = "1" }, fits, spec) => evaluateSize(slices, namesOf(fits, spec));
+
+/** What the sizes of a choice may name. @param {readonly Fit[]} fits @param {FullSpec} spec */
+const namesOf = (fits, spec) => ({
+  ...numbersOf(...fits.map(({ constants }) => constants)),
+  ...sizesOf(spec),
+});
 
 /**
  * Refuses buffers that the device or a 32-bit index cannot hold.

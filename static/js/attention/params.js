@@ -25,6 +25,7 @@ export const PARAMS = [
   ["first_workgroup", "u32"],
   ["end_workgroup", "u32"],
   ["grid_width", "u32"],
+  ["slices", "u32"],
   ...TENSORS.flatMap((t) =>
     ["offset", "batch", "row", "head"].map((s) => /** @type {const} */ ([`${t}_${s}`, "u32"])),
   ),

@@ -5,7 +5,7 @@
  * number needed and the number offered. (compose.js goes from the decision to the text.)
  */
 import { BINDINGS } from "./bindings.js";
-import { bufferBytes, checkBuffers, scratchBytes, sizesOf } from "./buffer-sizes.js";
+import { bufferBytes, checkBuffers, scratchBytes, sizesOf, slicesOf } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { Unsupported } from "./errors.js";
 import { PARAMS_STRIDE } from "./params.js";
@@ -43,9 +43,10 @@ export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tune
   checkBuffers(buffers, facts.limits, (name) =>
     name === "attn" ? "leave attn out" : "request a larger limit or split the batch",
   );
+  const slices = slicesOf(choice, fits, spec);
   const scratch = scratchBytes(choice, fits, spec);
   checkBuffers(scratch, facts.limits, () => "use kernel=fa2, which keeps no such matrix");
-  const passes = fits.map((fit) => buildPass(fit, spec, facts));
+  const passes = fits.map((fit) => buildPass(fit, spec, facts, slices));
   const ownBytes = total(scratch) + passes.length * PARAMS_STRIDE;
   return Object.freeze({
     kernel: choice.name,
@@ -58,7 +59,7 @@ export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tune
     scratchBytes: total(scratch),
     ownBytes,
     sizeBytes: total(buffers) + ownBytes,
-    params: sharedParams(spec),
+    params: { ...sharedParams(spec), slices },
   });
 }
 
@@ -81,9 +82,12 @@ function tileOf(passes) {
   return Br === undefined || Bc === undefined ? null : { Br: Number(Br), Bc: Number(Bc) };
 }
 
-/** @param {Fit} fit @param {FullSpec} spec @param {DeviceFacts} facts @returns {Pass} */
-function buildPass({ row, ...text }, spec, { limits }) {
-  const sizes = { ...numbersOf(text.constants), ...sizesOf(spec) };
+/**
+ * @param {Fit} fit @param {FullSpec} spec @param {DeviceFacts} facts @param {number} slices
+ * @returns {Pass}
+ */
+function buildPass({ row, ...text }, spec, { limits }, slices) {
+  const sizes = { ...numbersOf(text.constants), ...sizesOf(spec), slices };
   const workgroups = evaluateSize(row.workgroups, sizes);
   const dimension = limits.maxComputeWorkgroupsPerDimension;
   if (workgroups > Math.min(dimension ** 2, 2 ** 31)) {

@@ -130,9 +130,9 @@
  */
 
 /**
- * dscores and delta, and attn in a backward, are the library's own.
+ * dscores, delta, o_part and ml_part, and attn in a backward, are the library's own.
  * @typedef {"q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores"
- *   } TensorName one for each number in bindings.js
+ *   | "o_part" | "ml_part"} TensorName one for each number in bindings.js
  */
 
 /**

@@ -14,6 +14,7 @@ struct Params {
   first_workgroup: u32,  // this dispatch covers workgroups first .. end - 1 of the whole grid
   end_workgroup: u32,
   grid_width: u32,       // workgroups in x; longer grids are folded into y
+  slices: u32,           // that the keys are cut into; 1 unless fa2_forward_split does it
   q_offset: u32,
   q_batch: u32,
   q_row: u32,
