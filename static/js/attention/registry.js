@@ -25,7 +25,6 @@ import registry from "./kernels.json" with { type: "json" };
  * @property {Conditions} [unnamed] when it is taken without being named; by its name it always is
  * @property {string[]} [passes] names of the kernels that run, in order; default: this one alone
  * @property {string} [attnPass] of a forward: the kernel that writes attn after this one
- * @property {Conditions} [unnamed] when it is taken without being named; by its name it always is
  * @property {string} [slices] a size: into how many slices the keys are cut; default 1. `workgroups`,
  *   `work` and `scratch` may name it
  * @property {Record<string, string>} [scratch] a size in bytes for every tensor that only the
