@@ -36,6 +36,7 @@ function casts(roles) {
 }
 
 /**
+ * All files that may play the roles at the largest head size of a tile, the first that may at others.
  * @param {(row: any, tile: any) => readonly number[]} [sizesOf] head sizes of a tile row
  * @returns {Generator<import("../../static/js/attention/tiles.js").Fit>}
  */
@@ -48,7 +49,9 @@ export function* variants(sizesOf = (_, { maxD }) => [maxD]) {
       );
       let found = 0;
       for (const D of sizesOf(row, tile)) {
+        const before = found;
         for (const roles of cast) {
+          if (D !== tile.maxD && found > before) break;
           for (const dtype of conditions.dtype ?? ["f32", "f16"]) {
             const T = Math.max(conditions.minTq ?? 1, conditions.minT ?? 1);
             const { causal = true } = conditions;
