@@ -1,4 +1,4 @@
-// fa2_dkdv_rows.wgsl: FlashAttention-2 backward for adapters that run on a CPU, dK and dV.
+// fa2_dkdv_rows.wgsl: FlashAttention-2 backward for SwiftShader, Chromium's adapter on a CPU, dK and dV.
 //
 //   P  = exp(scale * Q K^T - LSE)      recomputed a tile at a time, never stored
 //   dV = P^T dO                        (B, Tk, Hkv, HEAD_DIM), by strides

@@ -1,4 +1,4 @@
-// fa2_dq_rows.wgsl: FlashAttention-2 backward for adapters that run on a CPU, dQ.
+// fa2_dq_rows.wgsl: FlashAttention-2 backward for SwiftShader, Chromium's adapter on a CPU, dQ.
 //
 //   P  = exp(scale * Q K^T - LSE)      recomputed a tile at a time, never stored
 //   dS = P o (dO V^T - delta)

@@ -1,4 +1,4 @@
-// fa2_forward_rows.wgsl: FlashAttention-2 forward for adapters that run on a CPU.
+// fa2_forward_rows.wgsl: FlashAttention-2 forward for SwiftShader, Chromium's adapter on a CPU.
 //
 //   O   = softmax(scale * Q K^T) V             (B, Tq, H, HEAD_DIM), by strides
 //   LSE = log sum_j exp(scale * q_i . k_j)     (B, H, Tq)  natural log, scale included

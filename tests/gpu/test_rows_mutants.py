@@ -1,4 +1,4 @@
-"""The judge can fail: the kernels for software adapters, broken by one small edit each.
+"""The judge can fail: the kernels for SwiftShader, broken by one small edit each.
 
 As in test_mutants.py: each edit must change the text, each broken kernel must be caught, and the
 shipped kernels must pass the same case.

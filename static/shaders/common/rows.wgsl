@@ -1,4 +1,5 @@
-// common/rows.wgsl: tiles for adapters that run on a CPU, without workgroup memory or barriers.
+// common/rows.wgsl: tiles for SwiftShader, without workgroup memory or barriers. (Mesa's lavapipe,
+// also on a CPU, takes twice as long to compile these kernels as those with workgroup memory.)
 //
 // There an invocation is a lane of a vector register: a read of storage takes as long as about a
 // hundred fused multiply-adds wherever the lanes read, a barrier swaps whole call stacks, and an
