@@ -33,10 +33,11 @@ export function choose(spec, facts, wanted, tuned = UNTUNED) {
   const able = meant.filter(({ op }) => op === spec.op);
   const [{ family }] = able.length ? able : meant;
   let why = "";
-  for (const choice of able.length ? preferred(able, tuned, spec, facts) : meant) {
+  const first = preferred(able, tuned, spec, facts);
+  for (const choice of new Set([...first, ...(able.length ? able : meant)])) {
     const fits =
       refusal(choice, spec) ??
-      (choice.name === wanted ? null : passedOver(choice, spec, facts)) ??
+      (choice.name === wanted || first.includes(choice) ? null : passedOver(choice, spec, facts)) ??
       fitPasses(choice, spec, facts, tuned);
     if (typeof fits !== "string") return { choice, fits };
     if (choice.family === family) why = fits;
@@ -45,7 +46,7 @@ export function choose(spec, facts, wanted, tuned = UNTUNED) {
 }
 
 /**
- * Why a choice that would do is taken by its own name only, or null.
+ * Why a choice that would do is taken by its own name only (or by a measurement's), or null.
  * @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts
  */
 function passedOver({ name, unnamed = {} }, spec, facts) {

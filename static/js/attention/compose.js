@@ -82,8 +82,8 @@ export function compose(file, constants, sources, options = {}) {
   const mismatch = paramsMismatch(own, params);
   if (mismatch) refuse(mismatch.message, mismatch.index);
   // Line by line the same text, so `locate` serves both.
-  const unrolled = unroll(body, numbersOf(constants), withoutComments, refuse);
-  return { text: prefix + unrolled, locate };
+  const unrolled = unroll(body, code, numbersOf(constants), refuse);
+  return { text: prefix + unrolled.text, locate };
 }
 
 /**
@@ -139,6 +139,7 @@ function usedFiles(file, sources, roles) {
  * @param {string} text
  */
 export function withoutComments(text) {
+  if (!text.includes("/*")) return text.replace(/\/\/[^\n]*/g, (all) => " ".repeat(all.length));
   let out = "";
   let depth = 0;
   for (let n = 0; n < text.length; n++) {

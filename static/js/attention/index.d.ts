@@ -225,7 +225,7 @@ export type Pass = {
      */
     work: number;
 };
-export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores";
+export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores" | "o_part" | "ml_part";
 export type Plan = {
     /**
      * name of the chosen kernel

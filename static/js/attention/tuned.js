@@ -96,8 +96,8 @@ export const sizesIn = (tile) =>
   );
 
 /**
- * The choices with those first that the table prefers for this request and device.
- * @param {readonly Choice[]} choices in order of preference
+ * The choices that the table prefers for this request and device.
+ * @param {readonly Choice[]} choices
  * @param {TunedTable} tuned
  * @param {import("./spec.js").FullSpec} spec
  * @param {import("./types.js").DeviceFacts} facts
@@ -106,6 +106,5 @@ export function preferred(choices, { choices: rows = [] }, spec, facts) {
   const wanted = rows
     .filter(({ kernel: _, op, ...rest }) => op === spec.op && unmet(rest, spec, facts, []) === null)
     .map(({ kernel }) => kernel);
-  const first = wanted.flatMap((name) => choices.filter((choice) => choice.name === name));
-  return [...new Set([...first, ...choices])];
+  return wanted.flatMap((name) => choices.filter((choice) => choice.name === name));
 }

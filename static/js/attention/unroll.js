@@ -21,24 +21,23 @@ const HEAD = /^\s*var\s+(\w+)\s*=\s*0u\s*;\s*(\w+)\s*<\s*([^;]+?)\s*;\s*(\w+)\+\
 
 /**
  * @param {string} text WGSL
+ * @param {string} code the same with comments blanked out, place for place
  * @param {Readonly<Record<string, number>>} constants that bounds may name
- * @param {(text: string) => string} withoutComments blanks comments out, keeping positions
  * @param {(message: string, index: number) => never} refuse index counts in `text`
- * @returns {string} the same number of lines
+ * @returns {{text: string, code: string}} the same number of lines
  */
-export function unroll(text, constants, withoutComments, refuse) {
+export function unroll(text, code, constants, refuse) {
   const mark = MARK.exec(text);
-  if (mark === null) return text;
+  if (mark === null) return { text, code };
   const at = mark.index + mark[1].length;
   const head = HEAD.exec(mark[2]);
   if (head === null || head[1] !== head[2] || head[1] !== head[4]) {
     return refuse("@unroll: the loop must read for (var n = 0u; n < BOUND; n++) {", at);
   }
   const start = mark.index + mark[0].length;
-  const end = closingBrace(withoutComments(text), start);
+  const end = closingBrace(code, start);
   if (end < 0) return refuse("@unroll: the loop has no closing brace", at);
-  const body = text.slice(start, end);
-  if (/\b(?:break|continue)\b/.test(withoutComments(body))) {
+  if (/\b(?:break|continue)\b/.test(code.slice(start, end))) {
     return refuse("@unroll: break and continue would leave another loop", at);
   }
   let copies = 0;
@@ -50,14 +49,18 @@ export function unroll(text, constants, withoutComments, refuse) {
   if (copies < 1 || copies > MOST_COPIES) {
     return refuse(`@unroll: ${head[3]} is ${copies}, must be 1 to ${MOST_COPIES}`, at);
   }
-  /** @param {string} part @param {number} shift */
-  const inner = (part, shift) =>
-    unroll(part, constants, withoutComments, (message, index) => refuse(message, shift + index));
-  const first = inner(body, start);
-  const rest = withoutComments(first).replace(/\s+/g, " ");
+  /** @param {number} from @param {number} [to] */
+  const inner = (from, to) =>
+    unroll(text.slice(from, to), code.slice(from, to), constants, (message, index) =>
+      refuse(message, from + index),
+    );
+  const first = inner(start, end);
+  const rest = first.code.replace(/\s+/g, " ");
   const others = Array.from({ length: copies - 1 }, (_, n) => ` ${copy(head[1], n + 1, rest)}`);
-  const after = inner(text.slice(end + 1), end + 1);
-  return `${text.slice(0, at)}${copy(head[1], 0, first)}${others.join("")}${after}`;
+  const after = inner(end + 1);
+  const joined = (/** @type {"text" | "code"} */ which, /** @type {string} */ before) =>
+    `${before}${copy(head[1], 0, first[which])}${others.join("")}${after[which]}`;
+  return { text: joined("text", text.slice(0, at)), code: joined("code", code.slice(0, at)) };
 }
 
 /** @param {string} name @param {number} value @param {string} body */
