@@ -98,7 +98,8 @@ export class GpuTimer {
 }
 
 /**
- * Times each of several dispatches, in turns.
+ * Times each of several dispatches, in turns. Each has to write a buffer that the next one binds,
+ * or the GPU may run them at the same time. Warm it up first: an idle GPU is slow.
  *
  * @param {GPUDevice} device with timestamp-query
  * @param {readonly ((encoder: GPUCommandEncoder, timestampWrites: GPUComputePassTimestampWrites)
@@ -117,7 +118,7 @@ export async function timeDispatches(device, dispatches, { samples = 30 } = {}) 
     }
     timer.resolve(encoder, dispatches.length * samples);
     device.queue.submit([encoder.finish()]);
-    const spans = spansOf(await timer.read(dispatches.length * samples));
+    const spans = inTurn(spansOf(await timer.read(dispatches.length * samples)));
     return dispatches.map((_, i) => spans.filter((_, n) => n % dispatches.length === i));
   } finally {
     timer.destroy();
@@ -136,6 +137,22 @@ export function spansOf(stamps) {
     begin: since(2 * n),
     end: since(2 * n + 1),
   }));
+}
+
+/**
+ * Spans of passes that ran one after the other. A begin may be stamped as soon as the GPU has read
+ * the command, while it still works on what comes before: nothing begins before that has ended.
+ *
+ * @param {readonly Span[]} spans in the order of the passes
+ * @returns {Span[]} none of them of a negative length
+ */
+export function inTurn(spans) {
+  let ended = Number.NEGATIVE_INFINITY;
+  return spans.map(({ begin, end }) => {
+    const from = Math.max(begin, ended);
+    ended = end;
+    return { begin: from, end: Math.max(from, end) };
+  });
 }
 
 /**

@@ -6,7 +6,7 @@
  * Each sample is a pass of the chain, then one or several calls. The chain binds a buffer that the
  * calls write, so neither overlaps the other, and samples may follow each other without a wait.
  */
-import { GpuTimer, MOST_SPANS, quantile, resolutionOf, spansOf } from "../gpu-timer.js";
+import { GpuTimer, inTurn, MOST_SPANS, quantile, resolutionOf, spansOf } from "../gpu-timer.js";
 import { MicroKernel } from "./microkernel.js";
 
 /**
@@ -185,8 +185,7 @@ export class Sampler {
 }
 
 /**
- * From stamps to samples. A begin may be stamped as soon as the GPU has read the command, while
- * it still works on what comes before: nothing begins before that has ended.
+ * From stamps to samples.
  *
  * @param {BigUint64Array} stamps
  * @param {number} width spans of a sample: the chain's, then those of the parts of a call
@@ -194,17 +193,11 @@ export class Sampler {
  * @returns {Samples}
  */
 export function samplesOf(stamps, width, calls) {
-  const spans = spansOf(stamps);
+  const lengths = inTurn(spansOf(stamps)).map(({ begin, end }) => end - begin);
   /** @type {Samples} */
   const found = { ns: [], chain: [] };
-  let ended = Number.NEGATIVE_INFINITY;
-  for (let n = 0; n < spans.length; n += width) {
-    const lengths = spans.slice(n, n + width).map(({ begin, end }) => {
-      const length = Math.max(0, end - Math.max(begin, ended));
-      ended = end;
-      return length;
-    });
-    const [chain, ...parts] = lengths;
+  for (let n = 0; n < lengths.length; n += width) {
+    const [chain, ...parts] = lengths.slice(n, n + width);
     found.chain.push(chain);
     found.ns.push(parts.reduce((sum, ns) => sum + ns, 0) / calls);
   }
