@@ -17,6 +17,7 @@ from server.progress_bar import ProgressBar
 from server.session import adapter_name
 
 WIDE = 250
+NARROW = 112  # below that rich drops the first column, since the others may not be folded
 WORDS = {"timed": "TIMED", "skip": "REFUSED"}
 
 
@@ -63,9 +64,7 @@ class BenchPrinter:
         timed = [report for report in results.reports if report.timing is not None]
         if timed:
             self._print("")
-            # A terminal folds the case ids; in a file each case has a line.
-            width = None if self._console.is_terminal else WIDE
-            self._console.print(table(timed), width=width)
+            print_table(self._console, table(timed))
             clocks = sorted({report.timing.clock for report in timed if report.timing})
             self._print(
                 "Medians of a call, with the 20th and 80th percentile, by the "
@@ -97,6 +96,16 @@ class BenchPrinter:
 
 
 _CLOCKS = {"gpu": "GPU's clock (timestamps)", "wall": "wall clock"}
+
+
+def print_table(console: Console, found: Table) -> None:
+    """A terminal folds the case ids; in a file each case has a line, however long."""
+    before = console.width
+    console.width = max(before, NARROW) if console.is_terminal else WIDE
+    try:
+        console.print(found)
+    finally:
+        console.width = before
 
 
 def table(timed: list[BenchReport]) -> Table:

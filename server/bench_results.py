@@ -15,6 +15,7 @@ from server.bench_spec import flops
 from server.bench_timing import Peaks
 from server.cases import Case
 from server.errors import DeviceLost, NoAdapter, Timeout
+from server.peers_report import PeerReport, nothing_compared
 from server.report import jsonable
 from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, OK, USAGE
 
@@ -37,6 +38,7 @@ class BenchResults:
     reports: list[BenchReport] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
+    peers: list[PeerReport] = field(default_factory=list)
     interrupted: bool = False
 
     @property
@@ -62,7 +64,8 @@ class BenchResults:
 
     def exit_code(self) -> int:
         """130 interrupted, 4 timeout or device lost, 3 no adapter or nothing ran, 1 a case that is
-        not right or could not be timed, 2 one that is refused although it was named.
+        not right or could not be timed, or peers of which none could be compared, 2 one that is
+        refused although it was named.
         """
         if self.interrupted:
             return INTERRUPTED
@@ -71,7 +74,9 @@ class BenchResults:
             return ENDED
         counts = self.counts
         refused = any(one.status == "skip" and one.case in self.named for one in self.reports)
-        failed = counts["fail"] or counts["vacuous"] or counts["error"]
+        failed = (
+            counts["fail"] or counts["vacuous"] or counts["error"] or nothing_compared(self.peers)
+        )
         if NoAdapter.kind in kinds or not (failed or counts["timed"] or refused):
             return NOTHING_RAN
         if failed:
@@ -88,6 +93,7 @@ class BenchResults:
             "interrupted": self.interrupted,
             "left_out": [{"case": str(one.case), "reason": one.reason} for one in self.left_out],
             "results": [report.to_dict() for report in self.reports],
+            "peers": [jsonable(report.to_dict()) for report in self.peers],
         }
 
     def write_json(self, path: Path) -> None:

@@ -22,6 +22,7 @@ from server import (
     cli_train,
     cli_tune,
 )
+from server.cli_peers import WithPeers
 from server.console import make_console
 from server.errors import CaseError, DeviceLost, HarnessError, NoAdapter, NoBrowser, Timeout
 from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, USAGE
@@ -38,7 +39,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(cli_run.run)
-app.command("bench")(cli_bench.bench)
+app.command("bench", cls=WithPeers)(cli_bench.bench)
 app.command("golden")(cli_golden.golden)
 app.command("train")(cli_train.train)
 app.command("tune")(cli_tune.tune)

@@ -24,9 +24,13 @@ from server.cli_options import (
     LaunchOption,
     WithoutOption,
 )
+from server.cli_peers import Comparing, PeersDirOption, PeersOption
 from server.console import make_console
 from server.errors import CaseError, Unsupported
 from server.harness import Harness
+from server.launch import Options
+from server.peers_console import PeersPrinter
+from server.peers_report import PeerReport
 from server.report import RunError
 from server.selection import check_kernel, select
 
@@ -85,6 +89,8 @@ def bench(
     adapter: AdapterOption = AdapterChoice.any,
     headed: HeadedOption = False,
     without: WithoutOption = None,
+    peers: PeersOption = None,
+    peers_dir: PeersDirOption = None,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write every number as JSON, as they come."),
@@ -105,7 +111,9 @@ def bench(
     named = [one.case for one in chosen]
     swept = list(series(kernel or "auto")) if sweep else []
     results = BenchResults(named={str(one.case) for one in chosen if one.named})
-    printer = BenchPrinter(make_console())
+    console = make_console()
+    printer, peers_printer = BenchPrinter(console), PeersPrinter(console)
+    comparing = Comparing(peers, peers_dir, peers_printer) if peers else None
     try:
         with Harness(
             browser,
@@ -123,11 +131,23 @@ def bench(
                 command.run_all(named)
                 for cases in swept:
                     command.run_series(cases, limit)
+        if comparing is not None:
+            comparing.run(
+                [Case.parse(report.case) for report in results.reports if report.ok],
+                browser,
+                launch.value if launch else None,
+                Options(
+                    adapter.value, headed, tuple(browser_arg or ()), True, tuple(without or ())
+                ),
+                timeout,
+                command.keep_peer,
+            )
     except KeyboardInterrupt:
         results.interrupted = True
     finally:
         # Also when interrupted, and when the browser could not be started again.
         _keep(results, json_file)
+    peers_printer.summary(results.peers)
     printer.summary(results)
     raise typer.Exit(results.exit_code())
 
@@ -167,6 +187,10 @@ class _Command:
                 reason = f"longer than {case}, which was not timed"
                 self._leave_out(cases[n + 1 :], reason)
                 return
+
+    def keep_peer(self, report: PeerReport) -> None:
+        self._results.peers.append(report)
+        _keep(self._results, self._json_file)
 
     def _run(self, case: Case) -> bench_report.BenchReport:
         try:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from server import peers_lock
-from server.errors import HarnessError
+from server.errors import CaseError
 from server.peers_lock import Package
 from server.remembered import cache_folder
 
@@ -27,10 +27,8 @@ NPM_S = 600.0
 Say = Callable[[str], None]
 
 
-class NoPeers(HarnessError):
+class NoPeers(CaseError):
     """The peers' files are not here and cannot be fetched."""
-
-    kind = "no-peers"
 
 
 def default_folder() -> Path:

@@ -146,3 +146,9 @@ def refused(case: Case, peer: str, why: str) -> PeerReport:
 def failed(case: Case, peer: str, why: str) -> PeerReport:
     """The report on a peer that was not reached: the page, its device or our own kernel failed."""
     return PeerReport(case=str(case), peer=peer, status=ERROR, message=why, work=work_of(case))
+
+
+def nothing_compared(reports: Sequence[PeerReport]) -> bool:
+    """Peers were asked for and failed, all of them: a peer that is wrong is a finding, this not."""
+    statuses = {report.status for report in reports}
+    return ERROR in statuses and not statuses & {COMPARED, WRONG}
