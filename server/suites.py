@@ -155,17 +155,18 @@ _F16_EDGES = [
     ),
 ]
 
-# Few queries over many keys, which are cut into slices: fewer keys than a block holds, keys that no
+# Few queries over many keys, which are cut into slices (named where a software adapter would take
+# another kernel): fewer keys than a block holds, keys that no
 # row sees (tl: all but the first slice), rows that see none, several blocks in a slice (72 heads).
 _DECODE_EDGES = _cases(
     """
     Tq=1,Tk=1,H=4,Hkv=2,D=8,kernel=fa2_forward_split
     Tq=3,Tk=17,H=6,Hkv=2,D=8,causal=0,kernel=fa2_forward_split
     Tq=8,Tk=5,H=2,D=8,kernel=fa2_forward_split
-    B=2,Tq=8,Tk=1000,H=4,Hkv=2,D=8,attn=1
-    B=2,Tq=8,Tk=1000,H=4,Hkv=2,D=8,align=tl,dist=negative
-    B=6,Tq=3,Tk=1000,H=12,D=8,dist=growing
-    B=2,Tq=3,Tk=1000,H=6,Hkv=2,D=8,dist=large
+    B=2,Tq=8,Tk=1000,H=4,Hkv=2,D=8,attn=1,kernel=fa2_forward_split
+    B=2,Tq=8,Tk=1000,H=4,Hkv=2,D=8,align=tl,dist=negative,kernel=fa2_forward_split
+    B=6,Tq=3,Tk=1000,H=12,D=8,dist=growing,kernel=fa2_forward_split
+    B=2,Tq=3,Tk=1000,H=6,Hkv=2,D=8,dist=large,kernel=fa2_forward_split
     """
 )
 
@@ -285,10 +286,10 @@ _F16 = _cases(
 _DECODE = _cases(
     """
     Tq=1,Tk=4096,H=8,Hkv=2,D=64
-    Tq=3,Tk=1000,H=2,D=40,causal=0
+    Tq=3,Tk=1000,H=2,D=40,causal=0,kernel=fa2_forward_split
     Tq=1,Tk=1000,H=4,Hkv=1,D=128
-    Tq=8,Tk=257,D=256
-    Tq=8,Tk=1000,H=4,Hkv=2,D=7,layout=bhtd,dtype=f16
+    Tq=8,Tk=257,D=256,kernel=fa2_forward_split
+    Tq=8,Tk=1000,H=4,Hkv=2,D=7,layout=bhtd,dtype=f16,kernel=fa2_forward_split
     """
 )
 

@@ -17,6 +17,8 @@ test("auto cuts the keys where queries are few and keys are many, else never", (
   assert.equal(planOn({ Tq: 1, Tk: 4096, D: 64 }).kernel, SPLIT);
   assert.equal(planOn({ Tq: 8, Tk: 4096, D: 64 }, "fa2").kernel, SPLIT);
   assert.notEqual(planOn({ Tq: 9, Tk: 4096, D: 64 }).kernel, SPLIT);
+  assert.equal(planOn({ Tq: 1, Tk: 4096, D: 64 }, "auto", INFOS.software).kernel, SPLIT);
+  assert.notEqual(planOn({ Tq: 2, Tk: 4096, D: 64 }, "auto", INFOS.software).kernel, SPLIT);
   assert.notEqual(planOn({ Tq: 1, Tk: 2, D: 64 }).kernel, SPLIT);
   assert.equal(
     planOn({ Tq: 1, Tk: 2, D: 64 }, SPLIT).kernel,

@@ -50,7 +50,8 @@ export function choose(spec, facts, wanted, tuned = UNTUNED) {
  * @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts
  */
 function passedOver({ name, unnamed = {} }, spec, facts) {
-  const why = unmet(unnamed, spec, facts, []);
+  const whys = [unnamed].flat().map((conditions) => unmet(conditions, spec, facts, []));
+  const why = whys.includes(null) ? null : whys.join("; or ");
   return why && `kernel ${name} is slower than others here (${why}); name it to have it`;
 }
 

@@ -22,7 +22,8 @@ import registry from "./kernels.json" with { type: "json" };
  * @property {"forward" | "backward"} op
  * @property {string} summary
  * @property {Supports} supports
- * @property {Conditions} [unnamed] when it is taken without being named; by its name it always is
+ * @property {Conditions | Conditions[]} [unnamed] when it is taken without being named (of several
+ *   conditions one must hold); by its name it always is
  * @property {string[]} [passes] names of the kernels that run, in order; default: this one alone
  * @property {string} [attnPass] of a forward: the kernel that writes attn after this one
  * @property {string} [slices] a size: into how many slices the keys are cut; default 1. `workgroups`,
