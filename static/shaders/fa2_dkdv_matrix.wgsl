@@ -185,14 +185,13 @@ fn fa2_dkdv_matrix(@builtin(workgroup_id) workgroup: vec3<u32>,
       + j * params.dk_row) / 8u + side;
   let dv_at = (params.dv_offset + item.b * params.dv_batch + item.h * params.dv_head
       + j * params.dv_row) / 8u + side;
-  let factor = vec2<f32>(params.scale, 1.0) / WEIGHT_UNIT;
   for (var t = 0u; t < D_TILES; t++) { // @unroll
     subgroupMatrixStore<row_major>(&S_tile, S_at, dK_j[t], S_PITCH);
     subgroupMatrixStore<row_major>(&dP_tile, S_at, dV_j[t], S_PITCH);
     workgroupBarrier();  // 16 columns of dK and dV are there
     if (j < params.Tk) {  // [A2:18]
-      dK[dk_at + 2u * t] = pack(S_tile[O_lane] * factor.x, S_tile[O_lane + 1u] * factor.x);
-      dV[dv_at + 2u * t] = pack(dP_tile[O_lane] * factor.y, dP_tile[O_lane + 1u] * factor.y);
+      dK[dk_at + 2u * t] = pack(S_tile[O_lane] * params.scale, S_tile[O_lane + 1u] * params.scale);
+      dV[dv_at + 2u * t] = pack(dP_tile[O_lane], dP_tile[O_lane + 1u]);
     }
     workgroupBarrier();  // and have been read
   }

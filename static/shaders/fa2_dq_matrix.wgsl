@@ -152,11 +152,10 @@ fn fa2_dq_matrix(@builtin(workgroup_id) workgroup: vec3<u32>,
 
   let dq_at = (params.dq_offset + item.b * params.dq_batch + item.h * params.dq_head
       + i * params.dq_row) / 8u + side;
-  let factor = params.scale / WEIGHT_UNIT;
   for (var t = 0u; t < D_TILES; t++) { // @unroll
     subgroupMatrixStore<row_major>(&S_tile, S_at, dQ_i[t], S_PITCH);
     workgroupBarrier();  // 16 columns of dQ are there
-    let unit = pack(S_tile[O_lane] * factor, S_tile[O_lane + 1u] * factor);
+    let unit = pack(S_tile[O_lane] * params.scale, S_tile[O_lane + 1u] * params.scale);
     if (i < params.Tq) { dQ[dq_at + 2u * t] = unit; }
     workgroupBarrier();  // and have been read
   }

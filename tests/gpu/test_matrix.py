@@ -98,11 +98,11 @@ MUTANTS = [
     DkDv("a row too few", backward(GROUPED), "rows >= vec4", "rows > vec4", "d[kv]: .* beyond"),
     DkDv("another row's delta", backward(GROUPED), "r2.y, r3.y)", "r2.y, r2.y)", "dk: .* beyond"),
     DkDv(
-        "dV unscaled",
+        "scale left out of half of dK",
         backward(GROUPED),
-        "vec2<f32>(params.scale, 1.0)",
-        "vec2<f32>(params.scale, 16.0)",
-        "dv: .* beyond",
+        "pack(S_tile[O_lane] * params.scale",
+        "pack(S_tile[O_lane]",
+        "dk: .* beyond",
     ),
     DkDv(
         "tile overwritten in use",
@@ -125,8 +125,8 @@ MUTANTS = [
     Dq(
         "scale left out",
         backward(GROUPED),
-        "params.scale / WEIGHT_UNIT",
-        "1.0 / WEIGHT_UNIT",
+        "pack(S_tile[O_lane] * params.scale",
+        "pack(S_tile[O_lane]",
         "dq: ",
     ),
     Dq("a tile of K twice", backward(GROUPED), "K_slot = SLOT - K_slot;", "K_slot = 0u;", "dq: "),

@@ -12,10 +12,8 @@ const P_PITCH = WALKED / 8u + 1u;  // in units
 const TILE_UNITS = WALKED * ROW_UNITS;
 const SLOT = WALKED * ROW_PITCH;   // units of a staged tile
 
-// P and dS are kept as f16, WEIGHT_UNIT times as large: weights down to 2^-18 then
-// keep all their bits, and |dS| must stay below 4094.
-const WEIGHT_LOG2 = 4.0;
-const WEIGHT_UNIT = 16.0;
+// P and dS are rounded to f16 between two products: |dS| must stay below 65504, and what is less than
+// 2^-14 keeps fewer bits. A factor would only move that range.
 const NO_WEIGHT = 1.0e38;  // stands for LSE log2(e) where nothing is seen: exp2(s - 1e38) = 0
 
 var<workgroup> S_tile: array<vec4<f32>, OWNED * S_PITCH>;   // [owned row][walked row]
@@ -33,9 +31,9 @@ fn tile_after(now: vec2<u32>, first: u32) -> vec2<u32> {
   return vec2<u32>(min(now.x + 1u, params.group - 1u), first);
 }
 
-// (LSE, delta) of query row i -> what the kernels subtract: (log2 of P's denominator, delta). No
+// (LSE, delta) of query row i -> what the kernels subtract: (LSE log2(e), delta). No
 // weight past the end, nor where no key is seen.
 fn row_values(i: u32, given: vec2<f32>) -> vec2<f32> {
   let sees = i < params.Tq && given.x > -1.0e30;
-  return select(vec2<f32>(NO_WEIGHT, 0.0), vec2<f32>(given.x * LOG2_E - WEIGHT_LOG2, given.y), sees);
+  return select(vec2<f32>(NO_WEIGHT, 0.0), vec2<f32>(given.x * LOG2_E, given.y), sees);
 }
