@@ -1,5 +1,6 @@
 // @ts-check
 import { createAttention, requiredLimits } from "./attention/index.js";
+import { openErrorScopes } from "./error-scopes.js";
 import { inputDigest, makeInputs } from "./inputs.js";
 import { JobBuffers, outputLimits } from "./job-buffers.js";
 import { KeptInputs } from "./kept-inputs.js";
@@ -302,30 +303,6 @@ export async function operationsOf(attention, spec, kernel) {
     attention.prepare({ ...spec, op: "forward" }, { kernel: family }),
     attention.prepare(spec, { kernel }),
   ]);
-}
-
-/**
- * Opens one error scope a kind; the function returned closes them, once, and throws what they
- * caught.
- *
- * @param {GPUDevice} device
- */
-function openErrorScopes(device) {
-  const filters = /** @type {const} */ (["validation", "internal", "out-of-memory"]);
-  for (const filter of filters) device.pushErrorScope(filter);
-  /** @type {Promise<void> | null} */
-  let closed = null;
-  const close = async () => {
-    const inOrderOfPopping = [...filters].reverse();
-    const found = await Promise.all(inOrderOfPopping.map(() => device.popErrorScope()));
-    for (const [n, error] of found.entries()) {
-      if (error) throw new RunError("page", `GPU ${inOrderOfPopping[n]} error: ${error.message}`);
-    }
-  };
-  return () => {
-    closed ??= close();
-    return closed;
-  };
 }
 
 /**
