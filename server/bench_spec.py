@@ -20,7 +20,7 @@ HEADS = 16
 MOST_S = 60.0
 """A case of a sweep may take so long, by what the case before it took."""
 
-WARM_UPS = 5
+WARM_UPS = 10
 """What is run beside the samples (the check, warm-ups, wall time), in calls of a slow case."""
 
 

@@ -60,7 +60,8 @@ import { Watch } from "./watch.js";
 const WARM_UP_MS = { hardware: 300, software: 50 };
 const WARM_UP_BATCH_NS = 5e7;
 const ATTEMPTS = 8;
-const WALL = { samples: 10, sampleMs: 20 };
+/** Wall time beside GPU time; of slow calls as many samples as fit into `ns`. */
+const WALL = { fewest: 3, most: 10, ns: 2e9, sampleMs: 20 };
 const NO_CLOCK = "this device has no timestamp queries, and its browser answers waits too late";
 
 export class BenchRunner {
@@ -136,7 +137,9 @@ export class BenchRunner {
           const timed = { subject, sampler, expectedNs };
           await this.#sample(timed, { job, adapter: held.adapter, watch, progress, done });
         }
-        await wall(subject, sampler !== null, watch, progress, done);
+        const samples = sampler ? wallSamples(expectedNs) : job.samples;
+        const resolved = await wall(subject, samples, watch, progress, done);
+        if (!resolved && !sampler) throw new RunError("unsupported", NO_CLOCK);
         if (errors.length) throw new RunError("page", `uncaptured GPU error: ${errors.join("; ")}`);
       } finally {
         subject.destroy();
@@ -242,23 +245,31 @@ async function warmUp(subject, expectedNs, software, watch, progress) {
 }
 
 /**
- * Wall time of queued calls, beside the GPU time; on devices without timestamps the only one.
+ * How many samples of wall time stand beside those of the GPU's clock.
+ *
+ * @param {number} expectedNs of a call
+ */
+function wallSamples(expectedNs) {
+  return Math.max(WALL.fewest, Math.min(WALL.most, Math.ceil(WALL.ns / expectedNs)));
+}
+
+/**
+ * Wall time of queued calls. Whether this browser's waits are short enough to tell it.
  *
  * @param {Subject} subject
- * @param {boolean} timed  there is a GPU time
+ * @param {number} samples
  * @param {Watch} watch
  * @param {(progress: BenchProgress) => void} progress
  * @param {BenchDone} done
  */
-async function wall(subject, timed, watch, progress, done) {
-  const samples = timed ? WALL.samples : 3 * WALL.samples;
+async function wall(subject, samples, watch, progress, done) {
   progress({ phase: "wall", done: 0, total: samples });
   const found = await wallPairs([subject], {
-    ...WALL,
     samples,
+    sampleMs: WALL.sampleMs,
     watch,
     onSample: (taken) => progress({ phase: "wall", done: taken, total: samples }),
   });
   if (found.resolved) done.wall_ns = found.ns[0];
-  else if (!timed) throw new RunError("unsupported", NO_CLOCK);
+  return found.resolved;
 }

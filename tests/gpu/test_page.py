@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from server import browser
+from server.cases import Case
 from server.errors import NoBrowser
 from server.launch_flags import chromium_flags
 from server.paths import STATIC
@@ -185,6 +187,25 @@ def test_a_syntax_error_is_shown_with_its_line_and_the_next_case_passes(tab: Tab
     assert "let weight = 1.0 / ;" in message
     tab.run("forward:T=8,D=8")
     tab.headline("ALL PASS")
+
+
+def test_the_case_on_show_is_judged_timed_and_drawn(tab: Tab) -> None:
+    tab.open("&case=forward:T=32,H=2,D=16")
+    tab.page.click("#speed-start")
+    row = tab.page.locator("#speed-lines tr")
+    row.wait_for(timeout=SOON_MS)
+    assert tab.lines()[0].startswith("✓ok o forward:T=32,H=2,D=16"), "it was judged here"
+    text = " ".join(row.inner_text().split())
+    assert re.match(r"forward:T=32,H=2,D=16 fa2_\w+ [\d.]+ (µs|ms) .* 0\.\d+ [\d.]+ %$", text)
+    assert "at T = 32" in tab.page.get_attribute("#speed-chart svg", "aria-label")
+    assert tab.page.locator("#speed-chart circle").count() == 1
+    assert "f32 peak" in tab.page.inner_text("#speed-chart")
+    assert re.search(r"TFLOP/s, copying [\d.]+ GB/s", tab.page.inner_text("#speed-peaks"))
+    assert tab.page.is_enabled("#speed-start")
+    tab.service.benches.submit(Case.parse("forward:T=64,H=2,D=16"), page=tab.id)
+    tab.page.locator("#speed-chart circle").nth(1).wait_for(timeout=SOON_MS)
+    assert tab.page.locator("#speed-chart path").count() == 1, "one series of two lengths"
+    assert tab.complaints == []
 
 
 def test_a_training_is_drawn_while_it_runs_until_it_is_stopped(tab: Tab) -> None:

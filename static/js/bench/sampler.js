@@ -29,6 +29,10 @@ const SHORT_NS = 200_000;
 const CHAIN_SHORT_NS = 50_000;
 /** ... or below so many steps of the timer. */
 const STEPS = 20;
+/** The chain shows changes of the clock by some percent. */
+const CHAIN_STEPS = 100;
+/** What takes so long need not be repeated to know how long it takes. */
+const LONG_NS = 1e8;
 /** A sample that is too short is made longer than it has to be by this much. */
 const AMPLE = 5;
 export const MOST_CALLS = 4096;
@@ -111,7 +115,8 @@ export class Sampler {
   async calibrate(timed, expectedNs) {
     let calls = 1;
     for (;;) {
-      const { ns, chain } = await this.take(timed, 5, { calls, expectedNs });
+      const looks = expectedNs < LONG_NS ? 5 : 1;
+      const { ns, chain } = await this.take(timed, looks, { calls, expectedNs });
       const call = quantile(ns, 0.5);
       const short = Math.max(SHORT_NS, STEPS * this.#step);
       if (timed.parts.length > 1 || call * calls >= short || calls === MOST_CALLS) {
@@ -145,7 +150,10 @@ export class Sampler {
    */
   async #lengthenChain(timed, ns) {
     let chain = ns;
-    while (chain < Math.max(CHAIN_SHORT_NS, STEPS * this.#step) && this.#chain.rounds < 2 ** 20) {
+    while (
+      chain < Math.max(CHAIN_SHORT_NS, CHAIN_STEPS * this.#step) &&
+      this.#chain.rounds < 2 ** 20
+    ) {
       this.#chain.setRounds(2 * this.#chain.rounds);
       this.bestChain = Number.POSITIVE_INFINITY;
       chain = quantile((await this.take(timed, 3)).chain, 0.5);
