@@ -120,7 +120,7 @@ fn fa2_forward_split(@builtin(workgroup_id) workgroup: vec3<u32>,
       P[n] = select(vec4<f32>(), exp2(select(vec4<f32>(), part[n] - m, seen)), seen);
       if (n == own) { m_team[own] = m; }
     }
-    workgroupBarrier();  // all weights of the block are there, and the maxima that they refer to
+    workgroupBarrier();  // the block's weights and the maxima they refer to are there
 
     var beta: array<vec4<f32>, ROW_SLOTS>;
     for (var r = 0u; r < ROW_SLOTS; r++) { // @unroll
