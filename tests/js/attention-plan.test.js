@@ -115,6 +115,19 @@ test("bytes of each buffer, counted anew", () => {
   assert.ok(ownBytes > 0 && ownBytes < 1024);
 });
 
+test("f16 halves the tensors, to whole words; lse and attn stay f32", () => {
+  const { buffers } = planOn({ H: 3, Tq: 7, Tk: 11, D: 5, dtype: "f16", attn: true });
+  const words = (/** @type {number} */ elements) => 4 * Math.ceil(elements / 2);
+  assert.deepEqual(buffers, {
+    q: words(7 * 3 * 5),
+    k: words(11 * 3 * 5),
+    v: words(11 * 3 * 5),
+    o: words(7 * 3 * 5),
+    lse: 4 * 3 * 7,
+    attn: 4 * 3 * 7 * 11,
+  });
+});
+
 test("without attn nothing of size T by T is needed", () => {
   const plan = planOn({ Tq: 16384, D: 64 });
   assert.ok(Object.values(plan.buffers).every((bytes) => bytes <= 4 * 16384 * 64));

@@ -97,14 +97,14 @@ export const sizesIn = (tile) =>
 
 /**
  * The choices that the table prefers for this request and device.
- * @param {readonly Choice[]} choices
+ * @param {readonly Choice[]} choices those that compute its operation
  * @param {TunedTable} tuned
  * @param {import("./spec.js").FullSpec} spec
  * @param {import("./types.js").DeviceFacts} facts
  */
 export function preferred(choices, { choices: rows = [] }, spec, facts) {
   const wanted = rows
-    .filter(({ kernel: _, op, ...rest }) => op === spec.op && unmet(rest, spec, facts, []) === null)
+    .filter((row) => unmet(row, spec, facts, []) === null)
     .map(({ kernel }) => kernel);
   return wanted.flatMap((name) => choices.filter((choice) => choice.name === name));
 }
