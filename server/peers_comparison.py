@@ -28,7 +28,9 @@ OURS = "ours"
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonDone:
-    """What the page says at the end; ``error``: nothing could be compared, and why."""
+    """What the page says at the end; ``error``: why it has not come to the peers that it does not
+    tell of.
+    """
 
     peers: list[PeerDone]
     kernel: str = ""
@@ -97,7 +99,7 @@ class Comparison:
 
     def finish(self, done: ComparisonDone) -> None:
         """The page is done: the reports, one a peer."""
-        why = done.error or self._doubt(done)
+        why = self._doubt(done)
         common = {
             "kernel": done.kernel,
             "ours_first_call_ns": done.ours_first_call_ns,
@@ -107,8 +109,9 @@ class Comparison:
         told = {peer.peer: peer for peer in done.peers}
         reports = []
         for peer in self.peers:
-            if why or peer not in told:
-                reports.append(peers_report.failed(self.case, peer, why or "the page left it out"))
+            if peer not in told or why:
+                said = done.error or why or "the page left it out"
+                reports.append(peers_report.failed(self.case, peer, said))
                 continue
             check = self.checks.get(peer)
             reports.append(peers_report.judged(self.case, check, told[peer], **common))

@@ -1,0 +1,115 @@
+"""Which bytes of other libraries may run: the lock, and a folder filled through npm."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import stat
+import sys
+import tarfile
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from server import peers_fetch, peers_lock
+from server.errors import CaseError
+from server.peers_fetch import NoPeers
+from server.peers_lock import Package
+
+TEXT = b"export const answer = 42;\n"
+
+
+def tarball(path: Path, content: bytes = TEXT) -> bytes:
+    """An npm package with one file that is wanted and one that is not."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name in ("package/dist/a.js", "package/dist/a.js.map"):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, BytesIO(content))
+    return path.read_bytes()
+
+
+def package(data: bytes, content: bytes = TEXT) -> Package:
+    integrity = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
+    files = {"dist/a.js": hashlib.sha256(content).hexdigest()}
+    return Package("jax", "@some/lib", "1.2.3", "MIT", integrity, files)
+
+
+def test_the_lock_names_exact_versions_and_digests_and_no_registry() -> None:
+    assert {package.peer for package in peers_lock.packages()} == set(peers_lock.TITLES)
+    for each in peers_lock.packages():
+        assert re.fullmatch(r"\d+\.\d+\.\d+", each.version), each.name
+        assert len(base64.b64decode(each.integrity.removeprefix("sha512-"))) == 64
+        assert each.files
+        for name, digest in each.files.items():
+            assert re.fullmatch(r"[0-9a-f]{64}", digest), name
+            assert not name.endswith(".map")
+    assert "://" not in peers_lock.LOCK.read_text()
+
+
+def test_an_unknown_peer_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(CaseError, match=r"'torch'; it takes all, or some of ort, jax, tfjs"):
+        peers_lock.parse("jax,torch")
+
+
+def test_only_the_locked_files_of_a_package_are_taken(tmp_path: Path) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    folder = tmp_path / "peers"
+    peers_fetch.unpack(tmp_path / "a.tgz", package(data), folder)
+    found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    assert found == [Path("@some/lib/dist/a.js")]
+    assert peers_lock.wrong_files(folder, package(data)) == []
+
+
+def test_a_package_with_other_bytes_is_not_used(tmp_path: Path) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    tarball(tmp_path / "b.tgz", b"alert(1)\n")
+    with pytest.raises(NoPeers, match="not the locked one"):
+        peers_fetch.unpack(tmp_path / "b.tgz", package(data), tmp_path / "peers")
+    assert not (tmp_path / "peers").exists()
+
+
+def test_a_changed_or_missing_file_of_a_folder_is_noticed(tmp_path: Path) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    peers_fetch.unpack(tmp_path / "a.tgz", package(data), tmp_path)
+    (tmp_path / "@some/lib/dist/a.js").write_text("changed")
+    assert peers_lock.wrong_files(tmp_path, package(data)) == ["@some/lib/dist/a.js"]
+    (tmp_path / "@some/lib/dist/a.js").unlink()
+    assert peers_lock.wrong_files(tmp_path, package(data)) == ["@some/lib/dist/a.js"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the npm of this test is a shell script")
+def test_a_folder_is_filled_through_npm_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    npm = tmp_path / "bin" / "npm"
+    npm.parent.mkdir()
+    npm.write_text(f'#!/bin/sh\necho "$2" >> {tmp_path}/asked\ncp {tmp_path}/a.tgz "$6/x.tgz"\n')
+    npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{npm.parent}:/usr/bin:/bin")
+    monkeypatch.setattr(peers_lock, "of", lambda peers: [package(data)])
+    for _ in range(2):
+        peers_fetch.ensure(tmp_path / "peers", ["jax"])
+    assert (tmp_path / "asked").read_text() == "@some/lib@1.2.3\n"
+    npm.write_text("#!/bin/sh\necho 'no such package' >&2\nexit 1\n")
+    with pytest.raises(NoPeers, match=r"npm pack @some/lib@1\.2\.3. failed: no such package"):
+        peers_fetch.ensure(tmp_path / "other", ["jax"])
+
+
+def test_without_npm_the_way_out_is_a_folder_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoPeers, match="--peers-dir or FA2_PEERS_DIR"):
+        peers_fetch.ensure(tmp_path / "peers", ["ort"])
+
+
+def test_a_lock_with_a_wrong_digest_of_a_file_is_noticed(tmp_path: Path) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    wrong = replace(package(data), files={"dist/a.js": "0" * 64})
+    with pytest.raises(NoPeers, match=r"@some/lib/dist/a\.js: not the bytes"):
+        peers_fetch.unpack(tmp_path / "a.tgz", wrong, tmp_path / "peers")
