@@ -74,7 +74,8 @@ def search(case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2
     """The best of ``kernels`` for ``case``, with the best tiles found, or why none could be timed.
 
     ``kernels`` are the names of the choices for the case's operation; those that refuse it are
-    passed over, and all of them where the case names one itself. ``rounds``: how often every number of every pass is varied at most.
+    passed over, and all of them where the case names one itself. ``rounds``: how often every
+    number of every pass is varied at most.
     """
     state = _Search(case, measure)
     own = state.time(case.kernel, {})

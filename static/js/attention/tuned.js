@@ -13,6 +13,7 @@ import { CHOICES, KERNEL_ROWS, ROLE_FILES } from "./registry.js";
 
 /**
  * @typedef {import("./types.js").TunedTable} TunedTable
+ * @typedef {import("./conditions.js").Conditions} Conditions
  * @typedef {import("./registry.js").Choice} Choice
  * @typedef {import("./registry.js").KernelRow} KernelRow
  * @typedef {import("./registry.js").Tile} Tile
@@ -104,7 +105,9 @@ export const sizesIn = (tile) =>
  */
 export function preferred(choices, { choices: rows = [] }, spec, facts) {
   const wanted = rows
-    .filter((row) => unmet(row, spec, facts, []) === null)
+    .filter(({ kernel: _, op: __, ...conditions }) => {
+      return unmet(/** @type {Conditions} */ (conditions), spec, facts, []) === null;
+    })
     .map(({ kernel }) => kernel);
   return wanted.flatMap((name) => choices.filter((choice) => choice.name === name));
 }
