@@ -74,8 +74,9 @@ class BenchPrinter:
         if results.peaks:
             self._print(f"Peaks measured here: {peaks_text(results.peaks)}.")
         for reason, group in groupby(results.left_out, key=lambda one: one.reason):
-            cases = [str(one.case) for one in group]
-            self._print(f"Left out: {', '.join(cases)}: {reason}")
+            first, *others = [str(one.case) for one in group]
+            last = f" … {others[-1]} ({len(others) + 1} cases)" if others else ""
+            self._print(f"Left out: {first}{last}: {reason}")
         counts = results.counts
         bad = [
             f"{counts[s]} {s.upper()}" for s in ("fail", "vacuous", "error", "skip") if counts[s]
