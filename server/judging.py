@@ -10,7 +10,7 @@ from functools import partial
 from server import report
 from server.daemon import in_daemon_thread
 from server.judge import judge
-from server.report import Done, Report
+from server.report import Done, Report, RunError
 from server.run import Run
 
 log = logging.getLogger("server")
@@ -18,7 +18,10 @@ AT_ONCE = 2
 
 
 def verdict(run: Run, done: Done) -> Report:
-    """The report on a run whose page says that it is done. Does not raise."""
+    """The report on a run whose page says that it is done.
+
+    May raise where even the report of an error fails, on what the page told; see ``unreportable``.
+    """
     try:
         return judge(
             run.case,
@@ -35,6 +38,19 @@ def verdict(run: Run, done: Done) -> Report:
         return report.failed_to_run(run.case, "error", message, done, run.kappa)
 
 
+def unreportable(run: Run, error: BaseException) -> Report:
+    """An error without anything that the page told: that may be what cannot be reported."""
+    message = f"neither the judge nor the report of its failure came to an end: {error!r}"
+    return Report(
+        case=str(run.case),
+        kernel=run.case.kernel,
+        status="error",
+        message=message,
+        kappa=run.kappa,
+        error=RunError("error", message),
+    )
+
+
 class Judging:
     """Runs ``verdict`` in threads and hands the report back on the loop."""
 
@@ -43,7 +59,9 @@ class Judging:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, run: Run, done: Done, finished: Callable[[Run, Report], None]) -> None:
-        """``finished(run, report)`` follows on the loop, unless ``stop`` comes first."""
+        """``finished(run, report)`` follows on the loop, whatever is raised, unless ``stop`` comes
+        first.
+        """
         task = asyncio.get_running_loop().create_task(self._judge(run, done, finished))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -54,5 +72,9 @@ class Judging:
 
     async def _judge(self, run: Run, done: Done, finished: Callable[[Run, Report], None]) -> None:
         async with self._slots:
-            result = await in_daemon_thread(partial(verdict, run, done), name=f"judge-{run.id}")
+            try:
+                result = await in_daemon_thread(partial(verdict, run, done), name=f"judge-{run.id}")
+            except Exception as error:
+                log.exception("no report on %s", run.case)
+                result = unreportable(run, error)
         finished(run, result)

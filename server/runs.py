@@ -11,6 +11,7 @@ they hop.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from typing import Any
@@ -26,6 +27,8 @@ from server.pages import Pages
 from server.report import Done, Report
 from server.run import Arrays, Run, own_inputs
 from server.settings import Settings
+
+log = logging.getLogger("server")
 
 
 class RunStore:
@@ -163,7 +166,10 @@ class RunStore:
             return
         self._tasks.release(run)
         run.settle(result)
-        self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
+        try:
+            self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
+        except Exception:  # a report that is no JSON is nothing that the runs behind it wait for
+            log.exception("the page was not told the verdict on %s", run.case)
         self._keep(run)
         self._tasks.dispatch()
 

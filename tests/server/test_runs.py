@@ -11,6 +11,7 @@ import pytest
 from conftest import CASE, Live, Serve, finished
 
 import server.judging
+import server.report
 from server.cases import Case
 from server.errors import CaseError, PageError, ShapeError
 from server.outputs import want
@@ -111,6 +112,50 @@ def test_a_judge_that_fails_is_an_error_not_a_hang(
     live.submit(CASE)
     report = page.work(page.next_event("job"))
     assert (report["status"], "in the judge" in report["message"]) == ("error", True)
+
+
+def test_a_report_on_a_failed_judge_that_fails_too_is_an_error_not_a_hang(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("in the judge")
+
+    def broken_too(*_: object, **__: object) -> None:
+        raise TypeError("in the report")
+
+    page = live.page()
+    with monkeypatch.context() as patched:
+        patched.setattr(server.judging, "judge", broken)
+        patched.setattr(server.report, "failed_to_run", broken_too)
+        for _ in range(server.judging.AT_ONCE + 1):
+            run = live.submit(CASE)
+            report = page.work(page.next_event("job"))
+            assert (report["status"], "in the report" in report["message"]) == ("error", True)
+            assert finished(live, run) == report
+            assert page.next_event("verdict")["run"] == run
+    live.submit(CASE)
+    assert page.work(page.next_event("job"))["status"] == "pass", "the judge has a place again"
+
+
+def test_a_verdict_that_cannot_be_told_does_not_hold_up_the_next_run(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = server.report.Report.to_dict
+    told = []
+
+    def broken_once(self: server.report.Report) -> dict[str, object]:
+        told.append(self)
+        if len(told) == 1:
+            raise TypeError("no JSON")
+        return honest(self)
+
+    page = live.page()
+    monkeypatch.setattr(server.report.Report, "to_dict", broken_once)
+    run, following = live.submit(CASE), live.submit(CASE)
+    assert page.work(page.next_event("job"))["status"] == "pass"
+    assert finished(live, run)["status"] == "pass"
+    job = page.next_event("job")
+    assert (job["run"], page.work(job)["status"]) == (following, "pass")
 
 
 # What is kept
