@@ -64,7 +64,7 @@ for (const name of NAMES) {
     ]) {
       const count = KERNELS[name].workgroups({ rows, columns });
       let needed = Math.ceil((Math.ceil(rows / SEGMENT) * columns) / LANES);
-      if (TX) needed = Math.ceil(rows / (4 * TY)) * Math.ceil(columns / (4 * TX));
+      if (TX) needed = Math.ceil(rows / (8 * TY)) * Math.ceil(columns / (8 * TX));
       if (ROWS) needed = Math.ceil(rows / ROWS);
       if (COLUMNS) needed = Math.ceil(columns / COLUMNS);
       assert.equal(count, needed, `${rows} x ${columns}`);

@@ -25,8 +25,8 @@ import { TRAIN_PARAMS } from "./params.js";
  * @property {(sizes: Sizes) => number} workgroups
  */
 
-/** 8 × 8 invocations with 4 × 4 elements each: 32 × 32 of the output a workgroup. */
-const PRODUCT = { TX: 8, TY: 8 };
+/** 8 × 4 invocations with 8 × 8 elements each: 32 rows by 64 columns of the output a workgroup. */
+const PRODUCT = { TX: 8, TY: 4 };
 const ELEMENTS = { LANES: 64 };
 const SEGMENTS = { LANES: 64, SEGMENT: 32 };
 const ROWS = { ROWS: 8, LANES: 8 };
@@ -34,7 +34,7 @@ const COLUMNS = { COLUMNS: 16, LANES: 16 };
 
 /** @type {(sizes: Sizes) => number} */
 const tiles = ({ rows, columns }) =>
-  Math.ceil(rows / (4 * PRODUCT.TY)) * Math.ceil(columns / (4 * PRODUCT.TX));
+  Math.ceil(rows / (8 * PRODUCT.TY)) * Math.ceil(columns / (8 * PRODUCT.TX));
 /** @type {(sizes: Sizes) => number} */
 const elements = ({ rows, columns }) => Math.ceil((rows * columns) / ELEMENTS.LANES);
 /** @type {(sizes: Sizes) => number} */
