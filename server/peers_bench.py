@@ -23,6 +23,7 @@ from server.session import Opening, Session
 from server.settings import Settings
 
 PAIRS = 30
+SAMPLE_S = 0.1
 LIMIT_S = 30.0
 """The pairs of one peer may take so long; a slow one gets fewer of them, at least three."""
 POLL_S = 0.2
@@ -70,6 +71,7 @@ class PeersBench:
         case: Case,
         *,
         pairs: int = PAIRS,
+        sample_s: float = SAMPLE_S,
         limit_s: float = LIMIT_S,
         timeout_s: float = 60.0,
         watch: Watch = lambda comparison: None,
@@ -84,7 +86,7 @@ class PeersBench:
         if able:
             speed = self._service.settings.flops_per_s
             deadline_s = timeout_s + 4 * predicted_work(case) / speed
-            comparison = Comparison(case, able, pairs, limit_s, deadline_s)
+            comparison = Comparison(case, able, pairs, sample_s, limit_s, deadline_s)
             reports.update({report.peer: report for report in self._run(comparison, watch)})
         return [reports[peer] for peer in self._peers]
 

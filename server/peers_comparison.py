@@ -48,6 +48,7 @@ class Comparison:
     case: Case
     peers: list[str]
     pairs: int
+    sample_s: float  # one sample of a pair lasts at least
     limit_s: float  # for the pairs of one peer
     deadline_s: float  # for each sign of life
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -73,6 +74,7 @@ class Comparison:
             "peers": self.peers,
             "models": models,
             "pairs": self.pairs,
+            "sample_ms": round(self.sample_s * 1000),
             "limit_ms": round(self.limit_s * 1000),
             "deadline_ms": round(self.deadline_s * 1000),
         }

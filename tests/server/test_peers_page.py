@@ -43,7 +43,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[http
 
 
 def waiting(desk: Desk) -> Comparison:
-    desk.current = Comparison(CASE, ["ort", "jax"], 30, 30.0, 60.0)
+    desk.current = Comparison(CASE, ["ort", "jax"], 30, 0.1, 30.0, 60.0)
     return desk.current
 
 

@@ -130,7 +130,7 @@ def test_nan_is_wrong_in_both_types_and_json_has_no_nan() -> None:
 
 
 def comparison() -> Comparison:
-    return Comparison(CASE, ["ort", "jax"], 30, 30.0, 60.0)
+    return Comparison(CASE, ["ort", "jax"], 30, 0.1, 30.0, 60.0)
 
 
 def test_nothing_is_compared_with_a_kernel_of_ours_that_is_wrong() -> None:

@@ -22,14 +22,19 @@ import { Devices, Refusal } from "./subject.js";
  * @property {number} calls
  * @property {number} ours_calls
  *
+ * @typedef {object} How
+ * @property {number} pairs
+ * @property {number} sampleMs  a sample lasts at least
+ * @property {number} limitMs   all pairs should last at most
+ * @property {boolean} software the adapter is
+ *
  * @typedef {object} Hooks
  * @property {Race & {check(): void}} watch
  * @property {(subject: string, outputs: Outputs) => Promise<{right: boolean, message: string}>} judge
  * @property {(phase: string) => void} onProgress
  */
 
-/** A sample lasts so long, and both sides run so long before the first of them. */
-const SAMPLE_MS = 100;
+/** Both sides run so long before the first sample: a GPU that idled has a low clock. */
 const WARM_UP_MS = { hardware: 500, software: 0 };
 const LEAST_PAIRS = 3;
 
@@ -62,7 +67,7 @@ export async function firstCall(name, subject, { watch, judge, onProgress }) {
  * @param {Prepare} prepare
  * @param {Task} task
  * @param {Subject} ours  right, and run before
- * @param {{pairs: number, limitMs: number, software: boolean}} how
+ * @param {How} how
  * @param {Hooks} hooks
  * @returns {Promise<PeerDone>}
  */
@@ -110,11 +115,11 @@ export async function comparePeer(peer, prepare, task, ours, how, hooks) {
  *
  * @param {Subject} subject
  * @param {Subject} ours
- * @param {{pairs: number, limitMs: number, software: boolean}} how
+ * @param {How} how
  * @param {Hooks} hooks
  * @param {PeerDone} done
  */
-async function timePairs(subject, ours, { pairs, limitMs, software }, hooks, done) {
+async function timePairs(subject, ours, { pairs, sampleMs, limitMs, software }, hooks, done) {
   const { watch, onProgress } = hooks;
   onProgress(`${done.peer}: warming up`);
   const began = performance.now();
@@ -128,13 +133,13 @@ async function timePairs(subject, ours, { pairs, limitMs, software }, hooks, don
     }
     round = performance.now() - start;
   } while (performance.now() - began < warm);
-  const pairMs = Math.max(round, 2 * SAMPLE_MS);
+  const pairMs = Math.max(round, 2 * sampleMs);
   const samples = Math.max(LEAST_PAIRS, Math.min(pairs, Math.floor(limitMs / pairMs)));
   if (samples < pairs) done.notes.push(`${samples} pairs instead of ${pairs}: it is slow here`);
   const found = await wallPairs([ours, subject], {
     watch,
     samples,
-    sampleMs: SAMPLE_MS,
+    sampleMs,
     onSample: (n) => onProgress(`${done.peer}: pair ${n} of ${samples}`),
   });
   if (!found.resolved) throw new Refusal("this browser answers waits too late to time by the wall");

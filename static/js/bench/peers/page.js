@@ -24,6 +24,7 @@ import { comparePeer, firstCall } from "./compare.js";
  * @property {string[]} peers
  * @property {Record<string, string>} models
  * @property {number} pairs
+ * @property {number} sample_ms   one sample of a pair lasts at least
  * @property {number} limit_ms    for the pairs of one peer
  * @property {number} deadline_ms for each sign of life
  */
@@ -122,7 +123,12 @@ async function compare(job, url, watch, done) {
   Object.assign(done, { kernel: ours.name, ours_first_call_ns: first.firstCallNs });
   if (!first.right) return;
   const software = devices.adapter?.fallback ?? false;
-  const how = { pairs: job.pairs, limitMs: job.limit_ms, software };
+  const how = {
+    pairs: job.pairs,
+    sampleMs: job.sample_ms,
+    limitMs: job.limit_ms,
+    software,
+  };
   for (const peer of job.peers) {
     const asked = { ...task, model: job.models[peer] ?? "" };
     /** @type {Prepare} */
