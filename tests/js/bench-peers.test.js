@@ -49,9 +49,11 @@ test("features are hidden from a library, and shown again afterwards", async () 
   const devices = new Devices();
   const whole = await gpu.requestAdapter();
   assert.ok(whole.features.has("subgroups"), "nothing is hidden unless it is asked for");
+  assert.ok(!devices.hiding);
   devices.hides = (name) => name.includes("subgroup");
   const adapter = await gpu.requestAdapter();
   assert.deepEqual([...adapter.features], ["timestamp-query"]);
+  assert.ok(devices.hiding);
   devices.close();
   assert.ok((await gpu.requestAdapter()).features.has("subgroups"));
   assert.ok(!Object.hasOwn(gpu, "requestAdapter"));

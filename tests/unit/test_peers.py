@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
+from fake_bench import CHECK, done
+from typer.testing import CliRunner
 
-from server import peers_check, peers_report
+from server import bench_report, cli_bench, peers_check, peers_report
+from server.bench_report import BenchReport
 from server.bench_timing import Quantiles
 from server.cases import Case
+from server.cli import app
 from server.cli_peers import complete
 from server.inputs import digest, make_inputs
-from server.peers_check import Check
+from server.peers_check import Check, Error
 from server.peers_comparison import OURS, Comparison, ComparisonDone
 from server.peers_report import PeerDone, PeerReport
 from server.peers_support import refusal
 from server.reference import attention
 
 CASE = Case.parse("forward:T=8,D=4")
-RIGHT, WRONG = Check(True, "o errs by 1e-07", {}), Check(False, "o errs by 1", {})
+RIGHT = Check(True, "o errs by 1e-07", {"o": Error(1e-7, 0.1)})
+WRONG = Check(False, "o errs by 1", {"o": Error(1.0, 1e6)})
 
 
 def report(check: Check | None = RIGHT, **told: object) -> PeerReport:
-    done = {"peer": "jax", "ns": [4.0, 9.0, 8.0], "ours_ns": [2.0, 3.0, 4.0]} | told
-    return peers_report.judged(CASE, check, PeerDone(**done))  # type: ignore[arg-type]
+    given = {"peer": "jax", "ns": [4.0, 9.0, 8.0], "ours_ns": [2.0, 3.0, 4.0]} | told
+    return peers_report.judged(CASE, check, PeerDone(**given))  # type: ignore[arg-type]
 
 
 def truth(case: Case) -> dict[str, np.ndarray]:
@@ -173,3 +184,48 @@ def test_a_peer_that_hangs_does_not_cost_what_was_compared_before_it() -> None:
 )
 def test_the_option_may_stand_alone(words: list[str], found: list[str]) -> None:
     assert complete(words) == found
+
+
+class NoBrowser:
+    """In the place of a Harness that times, and of the comparisons: nothing is started."""
+
+    environment: ClassVar[dict[str, Any]] = {"engine": "Fake 1", "adapter": {"fallback": True}}
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.compared: list[Case] = []
+
+    def __enter__(self) -> NoBrowser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to end."""
+
+    def bench(self, case: Case, **_: Any) -> BenchReport:
+        check = replace(CHECK, status="pass" if case.D == 4 else "fail")
+        told = done(gpu_ns=[1e6] * 30)
+        if case.D != 4:
+            return bench_report.not_timed(case, check)
+        return bench_report.timed(case, check, told, 30)
+
+    def run(self, cases: list[Case], *others: Any) -> None:
+        self.compared += cases
+        keep = others[-1]
+        keep(report())
+        keep(report(WRONG, peer="ort"))
+
+
+def test_the_command_compares_what_was_timed_and_writes_it_into_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = NoBrowser()
+    monkeypatch.setattr(cli_bench, "Harness", NoBrowser)
+    monkeypatch.setattr(cli_bench, "Comparing", lambda *_: fake)
+    file = tmp_path / "bench.json"
+    words = ["bench", str(CASE), "forward:T=8,D=8", "--peers", "--json", str(file)]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 1, "for the case that is not right, not for the wrong peer"
+    assert fake.compared == [CASE]
+    jax, ort = json.loads(file.read_text())["peers"]
+    assert (jax["peer"], jax["ratio"]["median"], jax["clock"]) == ("jax", 2.0, "wall")
+    assert (ort["status"], ort["right"], ort["ratio"]) == ("wrong", False, None)
+    assert re.search(r"jax-js +8 ns +3 ns +2 \(2–2\.6\)", found.output), found.output

@@ -30,7 +30,6 @@ export async function prepare({ spec, inputs, model }, devices) {
     extra: { session: { disable_cpu_ep_fallback: "1" } }, // never the CPU instead, silently
   });
   const [device] = devices.all;
-  const hidden = !device.features.has("subgroups") && 0 < size && size <= WRONG_AT;
   const f16 = spec.dtype === "f16";
   if (f16 && !device.features.has("shader-f16")) {
     throw new Refusal("f16 needs shader-f16, which this adapter does not offer it");
@@ -55,7 +54,9 @@ export async function prepare({ spec, inputs, model }, devices) {
   /** @type {any} */
   let last = null;
   return {
-    notes: hidden ? [`subgroups are hidden from it: at their size here, ${size}, it is wrong`] : [],
+    notes: devices.hiding
+      ? [`subgroups are hidden from it: at their size here, ${size}, it is wrong`]
+      : [],
     async call() {
       const { o } = await session.run(feeds);
       last?.dispose();

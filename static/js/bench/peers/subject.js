@@ -36,6 +36,8 @@ export class Devices {
   errors = [];
   /** Whether an adapter does not show a feature. @type {(name: string, info: GPUAdapterInfo) => boolean} */
   hides = () => false;
+  /** An adapter had features that it did not show. */
+  hiding = false;
   #closing = false;
   /** @type {(error: Error) => void} */
   #fail = () => {};
@@ -65,6 +67,7 @@ export class Devices {
   #watched(adapter) {
     const shown = [...adapter.features].filter((name) => !this.hides(name, adapter.info));
     if (shown.length < adapter.features.size) {
+      this.hiding = true;
       Object.defineProperty(adapter, "features", { value: new Set(shown) });
     }
     const original = adapter.requestDevice;
