@@ -39,6 +39,7 @@ def test_the_smoke_suite_passes_on_firefox(case: Case, firefox: Harness) -> None
     assert report.status == "pass", report.message
 
 
+WIDE_F16 = "forward:B=2,T=70,H=4,Hkv=2,D=20,dtype=f16,kernel=fa2_forward_wide"
 F16 = "backward:B=2,T=21,H=4,Hkv=2,D=5,dtype=f16"
 
 
@@ -59,12 +60,27 @@ MUTANTS = [
     Mutant("reads the neighbour", F16, "f32(K[at])", "f32(K[at ^ 1u])", "o: .* beyond", DIRECT),
     Mutant("dK is half a percent off", F16, "dK[at] = f16(value)", "dK[at] = f16(value * 1.005)",
            "dk: .* beyond", DIRECT),
+    Mutant("two of four elements swapped", WIDE_F16, "O[at >> 2u] = vec4<f16>(value)",
+           "O[at >> 2u] = vec4<f16>(value.yxzw)", "o: .* beyond", "common/storage_f16x4.wgsl"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_broken_storage_of_shader_f16_fails(firefox: Harness, mutant: Mutant) -> None:
     mutant.must_fail(firefox)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("op", ["forward", "backward"])
+def test_the_kernels_for_real_gpus_pass_on_firefox(firefox: Harness, op: str, dtype: str) -> None:
+    """Three key tiles, ragged edges, two chunks of channels the last of which is not full."""
+    kernel = f"fa2_{op}_wide"
+    report = firefox.run(f"{op}:B=2,T=70,H=4,Hkv=2,D=20,dtype={dtype},kernel={kernel}")
+    assert report.status == "pass", report.message
+    assert report.kernel == kernel
+    assert {ran["roles"]["storage"] for ran in report.passes if ran["kernel"] != "fa2_delta"} == {
+        f"common/storage_{dtype}x4.wgsl"
+    }
 
 
 def test_firefox_is_named_in_its_reports(firefox: Harness) -> None:
