@@ -32,6 +32,7 @@ var<workgroup> Q_tile: array<vec4<u32>, 2u * SLOT>;
 var<workgroup> dO_tile: array<vec4<u32>, 2u * SLOT>;
 var<workgroup> row_part: array<vec2<f32>, 2u * BR>;     // row_values() of the tile
 var<workgroup> P_tile: array<vec4<u32>, BC * P_PITCH>;  // [key][query row]
+const_assert BR <= THREADS;  // an invocation a row fetches LSE and delta
 
 @compute @workgroup_size(THREADS)
 fn fa2_dkdv_matrix(@builtin(workgroup_id) workgroup: vec3<u32>,

@@ -2,39 +2,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BINDINGS } from "../../static/js/attention/bindings.js";
-import { compose, isShaderPath, withoutComments } from "../../static/js/attention/compose.js";
+import { isShaderPath } from "../../static/js/attention/compose.js";
 import { CONDITION_NAMES } from "../../static/js/attention/conditions.js";
 import { CHOICES, KERNEL_ROWS, ROLE_FILES } from "../../static/js/attention/registry.js";
 import { evaluateSize } from "../../static/js/attention/size-expression.js";
 import { SHADERS } from "./attention-files.js";
-import { reachable, variants } from "./attention-variants.js";
-
-/** @param {import("../../static/js/attention/tiles.js").Fit} fit */
-const codeOf = ({ row, constants, ...options }) =>
-  withoutComments(compose(row.file, constants, SHADERS, options).text);
+import { codeOf, constantsOf, reachable, variants } from "./attention-variants.js";
 
 /** Head sizes that a tile row takes, where sizes of arrays change. @param {any} row @param {any} tile */
 const headSizes = ({ needs = {} }, { minD = 1, maxD, align = needs.align ?? 1 }) =>
   Array.from({ length: maxD }, (_, n) => n + 1).filter(
     (D) => D >= minD && D % align === 0 && (D <= 16 || [0, 1, 4, 12, 15].includes(D % 16)),
   );
-
-/** Constants of a text whose values are sizes. @param {string} code */
-function constantsOf(code) {
-  /** @type {Record<string, number>} */
-  const values = {};
-  const declared = [...code.matchAll(/\bconst\s+(\w+)(?:\s*:\s*u32)?\s*=\s*([^;]+);/g)];
-  for (let round = 0; round < 5; round++) {
-    for (const [, name, size] of declared) {
-      try {
-        values[name] = evaluateSize(size, values);
-      } catch {
-        // not a size, or of a constant that a later round knows
-      }
-    }
-  }
-  return values;
-}
 
 test("workgroup arrays of the text have the bytes that the registry says", () => {
   const BYTES = {

@@ -1,9 +1,12 @@
 // Every text that the registry can lead to: each kernel with each of its tile rows and role files.
+import { compose, withoutComments } from "../../static/js/attention/compose.js";
 import { factsOf } from "../../static/js/attention/facts.js";
 import { DEFAULT_LIMITS } from "../../static/js/attention/limits.js";
 import { KERNEL_ROWS } from "../../static/js/attention/registry.js";
+import { evaluateSize } from "../../static/js/attention/size-expression.js";
 import { completeSpec } from "../../static/js/attention/spec.js";
 import { fitTile } from "../../static/js/attention/tiles.js";
+import { SHADERS } from "./attention-files.js";
 
 /** The most that a browser is known to offer: an H200's. */
 export const LARGE_LIMITS = {
@@ -14,7 +17,13 @@ export const LARGE_LIMITS = {
 };
 
 /** A device that has whatever these conditions ask for. @param {any} conditions */
-function deviceFor({ adapter = "hardware", features = [], subgroups = 4, maxSubgroups, matrix }) {
+export function deviceFor({
+  adapter = "hardware",
+  features = [],
+  subgroups = 4,
+  maxSubgroups,
+  matrix,
+}) {
   const facts = factsOf({ limits: LARGE_LIMITS });
   return {
     ...facts,
@@ -90,4 +99,25 @@ function namesIn(code, start) {
     if (depth === 0) return code.slice(start, n).match(/[A-Za-z_]\w*/g) ?? [];
   }
   throw new Error(`a function at ${start} has no end`);
+}
+
+/** The composed text without comments. @param {import("../../static/js/attention/tiles.js").Fit} fit */
+export const codeOf = ({ row, constants, ...options }) =>
+  withoutComments(compose(row.file, constants, SHADERS, options).text);
+
+/** Constants of a text whose values are sizes. @param {string} code */
+export function constantsOf(code) {
+  /** @type {Record<string, number>} */
+  const values = {};
+  const declared = [...code.matchAll(/\bconst\s+(\w+)(?:\s*:\s*u32)?\s*=\s*([^;]+);/g)];
+  for (let round = 0; round < 5; round++) {
+    for (const [, name, size] of declared) {
+      try {
+        values[name] = evaluateSize(size, values);
+      } catch {
+        // not a size, or of a constant that a later round knows
+      }
+    }
+  }
+  return values;
 }

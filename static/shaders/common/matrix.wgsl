@@ -3,7 +3,7 @@
 // A tensor is bound as array<vec4<u32>>: one element, a unit, is 8 halves, 16 bytes. Every stride
 // and offset must be a multiple of 8 elements. Matrices are never loaded from storage: that is 7 to
 // 20 times slower, and a tile that reaches past the end would be read shifted. Lanes copy units
-// instead, with zeros past the end.
+// instead, the last row again past the end: masked, without weight, or never stored.
 //
 // A row of a staged tile is one unit longer than needed: with an odd number of units the 8 rows
 // that a matrix load reads together lie in different memory banks (7 times faster).

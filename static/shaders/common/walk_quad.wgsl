@@ -1,7 +1,10 @@
 // common/walk_quad.wgsl: plays the role `walk` of common/rows.wgsl: each of four neighbouring
 // invocations reads one of the four walked rows and hands it to the others, which takes half as
 // long as reading all four, and a quarter of the text to compile.
+// Constants  LANES: u32
 // Requires   subgroups of at least four invocations, in the order of local_invocation_index.
+
+const_assert LANES % 4u == 0u;  // nobody would read the rows of the lanes that a quad lacks
 
 alias Walk = u32;  // where this invocation's row of the four begins, in elements
 
