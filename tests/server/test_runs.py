@@ -137,8 +137,8 @@ def test_a_report_on_a_failed_judge_that_fails_too_is_an_error_not_a_hang(
     assert page.work(page.next_event("job"))["status"] == "pass", "the judge has a place again"
 
 
-def test_a_verdict_that_cannot_be_told_does_not_hold_up_the_next_run(
-    live: Live, monkeypatch: pytest.MonkeyPatch
+def test_a_run_whose_verdict_cannot_be_told_ends_and_is_evicted_like_any_other(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = server.report.Report.to_dict
     told = []
@@ -149,6 +149,7 @@ def test_a_verdict_that_cannot_be_told_does_not_hold_up_the_next_run(
             raise TypeError("no JSON")
         return honest(self)
 
+    live = serve(max_runs=1)
     page = live.page()
     monkeypatch.setattr(server.report.Report, "to_dict", broken_once)
     run, following = live.submit(CASE), live.submit(CASE)
@@ -156,6 +157,7 @@ def test_a_verdict_that_cannot_be_told_does_not_hold_up_the_next_run(
     assert finished(live, run)["status"] == "pass"
     job = page.next_event("job")
     assert (job["run"], page.work(job)["status"]) == (following, "pass")
+    assert [row["run"] for row in live.client.get("/api/runs").json()] == [following]
 
 
 # What is kept
