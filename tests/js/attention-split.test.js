@@ -55,6 +55,16 @@ test("there are as many slices as fill the machine, none shorter than a block of
   }
 });
 
+test("asking for attn changes neither the slices nor their scratch", () => {
+  for (const H of [2, 32]) {
+    const spec = { H, Hkv: 2, Tq: 8, Tk: 1000, D: 64 };
+    const { params, scratch } = planOn(spec, SPLIT);
+    const withAttn = planOn({ ...spec, attn: true }, SPLIT);
+    assert.equal(withAttn.params.slices, params.slices);
+    assert.deepEqual(withAttn.scratch, scratch);
+  }
+});
+
 test("query heads that share a key head share its workgroups, up to 16 rows", () => {
   const grid = (/** @type {object} */ spec) =>
     planOn({ Hkv: 2, Tk: 64, D: 64, ...spec }, SPLIT).passes[0];

@@ -69,9 +69,13 @@ export function scratchBytes(choice, fits, spec) {
  */
 export const slicesOf = ({ slices = "1" }, fits, spec) => evaluateSize(slices, namesOf(fits, spec));
 
-/** What the sizes of a choice may name. @param {readonly Fit[]} fits @param {FullSpec} spec */
+/**
+ * What the sizes of a choice may name: of a constant that several passes have, the first pass's, or
+ * the pass that writes attn would change the sizes of those before it.
+ * @param {readonly Fit[]} fits @param {FullSpec} spec
+ */
 const namesOf = (fits, spec) => ({
-  ...numbersOf(...fits.map(({ constants }) => constants)),
+  ...numbersOf(...fits.map(({ constants }) => constants).reverse()),
   ...sizesOf(spec),
 });
 
