@@ -16,7 +16,11 @@ export function fakeDevice({ messages = [], pipelineError, scopeError } = {}) {
   let bound;
   const device = {
     log,
-    limits: { ...DEFAULT_LIMITS, minUniformBufferOffsetAlignment: 256 },
+    limits: {
+      ...DEFAULT_LIMITS,
+      minUniformBufferOffsetAlignment: 256,
+      minStorageBufferOffsetAlignment: 256,
+    },
     pushErrorScope: () => {
       log.deepest = Math.max(log.deepest, ++log.scopes);
     },

@@ -105,6 +105,24 @@ test("a buffer that is missing or too small is refused with both numbers", async
   assert.throws(() => encode({ o: { buffer: whole, size: 8 } }), /has 8 bytes/);
 });
 
+test("a binding that begins between the steps of the device is refused with both numbers", async () => {
+  const device = fakeDevice();
+  const op = await attentionOn(device).prepare(SPEC);
+  const encode = (offset) =>
+    op.encode(device.createCommandEncoder(), {
+      ...buffersFor(op.plan),
+      k: { buffer: { size: op.plan.buffers.k + 1024 }, offset },
+    });
+  encode(512);
+  assert.throws(() => encode(32), SpecError);
+  assert.throws(
+    () => encode(32),
+    /buffer k is bound from byte 32 on, .* multiples of 256 .*strides/,
+  );
+  device.limits.minStorageBufferOffsetAlignment = 32;
+  encode(32);
+});
+
 test("packed q, k and v are one buffer, given once or three times", async () => {
   const device = fakeDevice();
   const op = await attentionOn(device).prepare({ ...SPEC, layout: "packed" });

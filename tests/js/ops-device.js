@@ -87,7 +87,11 @@ export function fakeDevice(fails = {}) {
 
   const device = {
     log,
-    limits: { ...DEFAULT_LIMITS, minUniformBufferOffsetAlignment: 256 },
+    limits: {
+      ...DEFAULT_LIMITS,
+      minUniformBufferOffsetAlignment: 256,
+      minStorageBufferOffsetAlignment: 256,
+    },
     pushErrorScope: (kind) => scopes.push(kind),
     popErrorScope: async () => {
       const kind = scopes.pop();

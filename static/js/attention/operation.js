@@ -64,7 +64,8 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
    * @param {GPUComputePassTimestampWrites} [timestampWrites]
    */
   const record = (encoder, buffers, uniform, slices, at, timestampWrites) => {
-    const bound = { ...resolveBuffers(plan, buffers), ...scratch };
+    const step = device.limits.minStorageBufferOffsetAlignment;
+    const bound = { ...resolveBuffers(plan, buffers, step), ...scratch };
     const pass = encoder.beginComputePass({ label: plan.kernel, timestampWrites });
     slices.forEach((slice, n) => {
       const { pipeline, layout } = compiled[slice.pass];
@@ -116,10 +117,11 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
  * The caller's buffers by binding, checked against the plan.
  * @param {Plan} plan
  * @param {Buffers} buffers
+ * @param {number} step bytes; every binding begins at a multiple of it
  * @returns {Record<string, GPUBufferBinding>}
- * @throws {SpecError} one is missing or too small
+ * @throws {SpecError} one is missing, too small or begins elsewhere
  */
-function resolveBuffers(plan, buffers) {
+function resolveBuffers(plan, buffers, step) {
   const all = plan.passes.flatMap((pass) => pass.bindings.map(({ name }) => name));
   const names = new Set(all.filter((name) => !(name in plan.scratch)));
   /** @type {Record<string, GPUBufferBinding>} */
@@ -133,7 +135,15 @@ function resolveBuffers(plan, buffers) {
       );
     }
     const binding = "buffer" in given ? given : { buffer: given };
-    const size = binding.size ?? binding.buffer.size - (binding.offset ?? 0);
+    const { offset = 0 } = binding;
+    // WebGPU would drop the whole submit, and say so where few look.
+    if (offset % step !== 0) {
+      throw new SpecError(
+        `buffer ${name} is bound from byte ${offset} on, this device takes multiples of ${step} ` +
+          "(minStorageBufferOffsetAlignment); bind it from an earlier byte and give strides.offset",
+      );
+    }
+    const size = binding.size ?? binding.buffer.size - offset;
     const needed = plan.buffers[shared ? "qkv" : name];
     if (size < needed) {
       throw new SpecError(`buffer ${name} has ${size} bytes bound, this operation needs ${needed}`);
