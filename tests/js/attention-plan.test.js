@@ -240,6 +240,21 @@ test("what the device cannot hold is refused with both numbers", () => {
     small,
   );
   planOn({ Tq: 8, D: 64 }, { kernel: "baseline" }, small);
+  // 2^32 elements, one head more than indices reach; f16 packs twice as many into a byte.
+  const endless = {
+    ...DEFAULT_LIMITS,
+    maxStorageBufferBindingSize: 2 ** 40,
+    maxBufferSize: 2 ** 40,
+  };
+  for (const [dtype, bytes] of /** @type {const} */ ([
+    ["f32", 4],
+    ["f16", 2],
+  ])) {
+    const spec = { B: 256, Tq: 2 ** 16, D: 256, dtype };
+    planOn(spec, {}, endless);
+    const text = new RegExp(`q needs .* offers ${2 ** 32 * bytes} \\(32-bit element indices\\)`);
+    refused({ ...spec, B: 257 }, Unsupported, text, {}, endless);
+  }
   const narrow = { ...DEFAULT_LIMITS, maxComputeInvocationsPerWorkgroup: 16 };
   refused(
     { Tq: 8, D: 64 },

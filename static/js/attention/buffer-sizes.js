@@ -84,15 +84,17 @@ const namesOf = (fits, spec) => ({
  * @param {Record<string, number>} buffers bytes by name
  * @param {Limits} limits
  * @param {(name: string) => string} wayOut what to do instead
+ * @param {string} [dtype] of the tensors; f32 is that of what the library allocates
  * @throws {Unsupported}
  */
-export function checkBuffers(buffers, limits, wayOut) {
+export function checkBuffers(buffers, limits, wayOut, dtype = "f32") {
   for (const [name, bytes] of Object.entries(buffers)) {
+    const elementBytes = ["lse", "attn"].includes(name) ? 4 : ELEMENT_BYTES[dtype];
     // Indices are u32 elements in the shaders, hence the last bound.
     for (const [limit, most] of /** @type {const} */ ([
       ["maxStorageBufferBindingSize", limits.maxStorageBufferBindingSize],
       ["maxBufferSize", limits.maxBufferSize],
-      ["32-bit element indices", 2 ** 34],
+      ["32-bit element indices", 2 ** 32 * elementBytes],
     ])) {
       if (bytes > most) {
         throw new Unsupported(

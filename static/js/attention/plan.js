@@ -40,9 +40,9 @@ export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tune
   const buffers = Object.fromEntries(
     Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name) || name === "qkv"),
   );
-  checkBuffers(buffers, facts.limits, (name) =>
-    name === "attn" ? "leave attn out" : "request a larger limit or split the batch",
-  );
+  const wayOut = (/** @type {string} */ name) =>
+    name === "attn" ? "leave attn out" : "request a larger limit or split the batch";
+  checkBuffers(buffers, facts.limits, wayOut, spec.dtype);
   const slices = slicesOf(choice, fits, spec);
   const scratch = scratchBytes(choice, fits, spec);
   checkBuffers(scratch, facts.limits, () => "use kernel=fa2, which keeps no such matrix");
