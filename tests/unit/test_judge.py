@@ -303,9 +303,8 @@ def test_equal_own_values_get_the_bound_of_equal_terms():
 def test_own_inputs_that_are_not_finite_are_an_error(name, value):
     inputs = make_inputs(SMALL)
     inputs[name][0, 0, 0, 0] = value
-    report = verdict_on(
-        SMALL, uploads(SMALL, results(SMALL)), told=done(SMALL, inputs), inputs=inputs
-    )
+    told = done(SMALL, inputs)
+    report = verdict_on(SMALL, uploads(SMALL, results(SMALL)), told=told, inputs=inputs)
     assert report.status == "error"
     assert f"{name} holds NaN or infinity" in report.message
 
@@ -346,7 +345,6 @@ def test_uploads_are_not_changed():
 
 
 def test_an_unusable_tile_is_overlooked():
-    told = done(SMALL, tile={"Br": 0, "Bc": "x", "Bd": 3})
-    report = verdict_on(SMALL, told=told)
+    report = verdict_on(SMALL, told=done(SMALL, tile={"Br": 0, "Bc": "x", "Bd": 3}))
     assert report.ok
     assert report.outputs["o"].worst.tile is None
