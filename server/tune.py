@@ -70,25 +70,35 @@ def ranges(case: Case, measured: Iterable[Case]) -> dict[str, Any]:
     """The conditions of a row: the sizes that this case stands for among those measured.
 
     Between two lengths the border lies at their geometric mean; the longest stands for all longer
-    ones. A head size stands for those above half of it.
+    ones. A head size stands for those above half of it. Few queries over many keys, or the reverse,
+    want other kernels than as many of both: neither stands for the other.
 
     >>> cases = [Case.parse(f"forward:T={T},D=64") for T in (512, 2048, 8192)]
-    >>> ranges(cases[1], cases)
-    {'minD': 33, 'maxD': 64, 'minT': 1025, 'maxT': 4096, 'dtype': ['f32'], 'causal': True}
+    >>> found = ranges(cases[1], cases)
+    >>> {name: found[name] for name in ("minD", "maxD", "minT", "maxT", "minTq")}
+    {'minD': 33, 'maxD': 64, 'minT': 1025, 'maxT': 4096, 'minTq': 32}
+    >>> few = Case.parse("forward:Tq=1,Tk=4096,D=64")
+    >>> ranges(few, [few])["maxTq"]
+    64
     """
     alike = [other for other in measured if _kind(other) == _kind(case)]
     lengths = sorted({_length(other) for other in alike})
     own = lengths.index(_length(case))
     conditions: dict[str, Any] = {"minD": case.D // 2 + 1, "maxD": case.D}
     if own > 0:
-        conditions["minT"] = math.isqrt(lengths[own - 1] * lengths[own]) + 1
+        least = math.isqrt(lengths[own - 1] * lengths[own]) + 1
+        conditions["minT"] = least
+        if case.Tq == case.Tk:
+            conditions["minTq"] = conditions["minTk"] = math.isqrt(least)
     if own + 1 < len(lengths):
         conditions["maxT"] = math.isqrt(lengths[own] * lengths[own + 1])
+    if case.Tq != case.Tk:
+        conditions["maxTq" if case.Tq < case.Tk else "maxTk"] = math.isqrt(case.Tq * case.Tk)
     return {**conditions, "dtype": [case.dtype], "causal": case.causal}
 
 
 def _kind(case: Case) -> tuple[object, ...]:
-    return case.op, case.D, case.dtype, case.causal
+    return case.op, case.D, case.dtype, case.causal, case.Tq < case.Tk, case.Tq > case.Tk
 
 
 def _length(case: Case) -> int:

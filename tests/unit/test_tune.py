@@ -150,6 +150,24 @@ def test_rows_of_a_table_cover_every_length_once() -> None:
     }  # fmt: skip
 
 
+def test_few_queries_over_many_keys_and_as_many_of_both_do_not_stand_for_each_other() -> None:
+    cases = [
+        Case.parse(f"forward:{shape},D=64") for shape in ("T=4096", "Tq=1,Tk=4096", "Tq=4096,Tk=16")
+    ]
+    short = Case.parse("forward:T=256,D=64")
+    sizes = ("minT", "maxT", "minTq", "maxTq", "minTk", "maxTk")
+    found = [
+        {name: row[name] for name in sizes if name in row}
+        for row in (ranges(case, [*cases, short]) for case in (*cases, short))
+    ]
+    assert found == [
+        {"minT": 1025, "minTq": 32, "minTk": 32},
+        {"maxTq": 64},
+        {"maxTk": 256},
+        {"maxT": 1024},
+    ]
+
+
 def test_a_table_holds_the_tiles_the_kernel_preferred_and_the_figures() -> None:
     best = found(Machine(), ("plain", "wide"))
     made = table([best], {"vendor": "v", "limits": {"a": 1}}, "Fake 1")
