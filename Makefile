@@ -8,7 +8,10 @@ ARGS   ?=
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run serve test setup lint types js pytest format clean
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -ec
+
+.PHONY: run serve test full setup lint types js pytest format clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.browser ## the suite `seed`, headless: a line a check, then ALL PASS
@@ -18,6 +21,12 @@ serve: $(VENV)/.installed ## the page for your own browser; Ctrl+C ends it
 	$(BIN)/fa2 serve $(ARGS)
 
 test: lint types js pytest ## everything; the summary of pytest comes last
+
+# Some minutes long. `make test` runs a third of these cases, and all sorts of broken kernels.
+full: $(VENV)/.browser ## the suite `full`, in Chromium and, where it is installed, in Firefox
+	$(BIN)/fa2 run --suite full $(ARGS) | tail -n 3
+	@! command -v firefox-esr firefox >/dev/null || \
+	  { set -x; $(BIN)/fa2 run --suite full --browser firefox $(ARGS) | tail -n 3; }
 
 setup: $(VENV)/.browser $(VENV)/.test
 

@@ -33,9 +33,10 @@ FIXTURES = ("harness", "fa2_run")
 _state = pytest.StashKey["_State"]()
 
 
-def fa2_cases(name: str) -> pytest.MarkDecorator:
-    """Parametrises ``case`` over a suite; the ids are the case ids."""
-    return pytest.mark.parametrize("case", suite(name), ids=str)
+def fa2_cases(*names: str) -> pytest.MarkDecorator:
+    """Parametrises ``case`` over suites, each case once; the ids are the case ids."""
+    cases = dict.fromkeys(case for name in names for case in suite(name))
+    return pytest.mark.parametrize("case", cases, ids=str)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
