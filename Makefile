@@ -23,7 +23,8 @@ serve: $(VENV)/.installed ## the page for your own browser; Ctrl+C ends it
 test: lint types js pytest ## everything; the summary of pytest comes last
 
 # Some minutes long. `make test` runs a third of these cases, and all sorts of broken kernels.
-full: $(VENV)/.browser ## the suite `full`, in Chromium and, where it is installed, in Firefox
+full: $(VENV)/.test $(VENV)/.browser ## slow tests; the suite `full` in Chromium and Firefox
+	$(BIN)/python -m pytest --require-webgpu -m slow
 	$(BIN)/fa2 run --suite full $(ARGS) | tail -n 3
 	@! command -v firefox-esr firefox >/dev/null || \
 	  { set -x; $(BIN)/fa2 run --suite full --browser firefox $(ARGS) | tail -n 3; }

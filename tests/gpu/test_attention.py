@@ -170,6 +170,7 @@ def test_what_the_library_cannot_do_is_refused_by_name(harness: Harness, qkv: Ar
         harness.attention(wide, wide, wide, H=1)
 
 
+@pytest.mark.slow
 def test_hundreds_of_calls_fit_on_one_page(harness: Harness) -> None:
     launched = harness.launched
     rng = np.random.default_rng(1)

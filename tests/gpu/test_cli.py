@@ -64,6 +64,7 @@ def test_a_named_case_that_is_refused_ends_with_2_and_the_reason() -> None:
     assert re.match("1 REFUSED: 1 check in 2 cases.*, 1 refused", done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_a_failure_ends_with_1_and_is_run_again_until_it_passes(tmp_path: Path) -> None:
     cache = {"XDG_CACHE_HOME": str(tmp_path)}
     strict = fa2("run", SMALL, "forward:T=8,D=8,attn=1", "--kappa", "1e-6", **cache)
@@ -90,6 +91,7 @@ def test_kernel_and_seed_go_into_every_case() -> None:
     assert "PASS    forward:T=16,D=8,seed=16,kernel=baseline  o " in done.stdout
 
 
+@pytest.mark.slow
 def test_without_playwright_a_plain_process_does_the_same(tmp_path: Path) -> None:
     # What an import sees when a package is not there, in this process and nowhere else.
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['playwright'] = None\n")

@@ -142,6 +142,7 @@ def test_a_killed_browser_ends_in_an_error_and_the_next_case_passes(own: Harness
     passes(own)
 
 
+@pytest.mark.slow
 def test_a_browser_killed_between_two_runs_is_replaced(own: Harness) -> None:
     passes(own)
     kill(own)

@@ -120,6 +120,7 @@ def test_what_fails_with_one_peer_stays_with_it(comparer: Comparer) -> None:
     assert found["tfjs"].status == "compared", found["tfjs"].message
 
 
+@pytest.mark.slow
 def test_a_peer_that_never_answers_ends_by_the_deadline_and_the_next_case_works(
     comparer: Comparer,
 ) -> None:

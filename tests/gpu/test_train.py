@@ -92,6 +92,7 @@ def numpy_losses(steps: int, *, context: int, seed: int) -> list[float]:
     return [twin.step() for _ in range(steps)]
 
 
+@pytest.mark.slow
 def test_a_gradient_of_the_wrong_sign_fails_the_drift_gate(harness: Harness) -> None:
     shaders = {
         **broken("fa2_dkdv.wgsl", "dv_row + d, dv[r]);", "dv_row + d, -dv[r]);"),
@@ -117,6 +118,7 @@ def test_a_loss_that_is_no_number_ends_the_training_as_a_failure(harness: Harnes
 # What goes wrong
 
 
+@pytest.mark.slow
 def test_a_step_that_never_ends_is_a_timeout_and_the_next_training_runs() -> None:
     # Reads memory in its condition and writes some in its body: no compiler may drop the loop.
     endless = broken(
