@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -26,8 +27,8 @@ def timed(case: Case = CASE, **fields: object) -> BenchReport:
 
 
 @pytest.mark.parametrize("module", [bench_console, bench_spec, bench_timing])
-def test_the_examples_in_the_docstrings_hold(module: object) -> None:
-    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
+def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ RIGHT = Check(True, "o errs by 1e-07", {"o": Error(1e-7, 0.1)})
 WRONG = Check(False, "o errs by 1", {"o": Error(1.0, 1e6)})
 
 
-def report(check: Check | None = RIGHT, **told: object) -> PeerReport:
-    given = {"peer": "jax", "ns": [4.0, 9.0, 8.0], "ours_ns": [2.0, 3.0, 4.0]} | told
-    return peers_report.judged(CASE, check, PeerDone(**given))  # type: ignore[arg-type]
+def report(check: Check | None = RIGHT, **told: Any) -> PeerReport:
+    given: dict[str, Any] = {"peer": "jax", "ns": [4.0, 9.0, 8.0], "ours_ns": [2.0, 3.0, 4.0]}
+    return peers_report.judged(CASE, check, PeerDone(**(given | told)))
 
 
 def truth(case: Case) -> dict[str, np.ndarray]:
