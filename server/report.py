@@ -123,6 +123,8 @@ class Report:
     gpu_ns: float | None = None
     """GPU time of the first pass, of a backward without the forward before it; None where there
     are no timestamps, or they are too coarse. The GPU was cold: `fa2 bench` measures."""
+    edited: tuple[str, ...] = ()
+    """Shader files of which an edited text ran instead of the shipped one, by path."""
     warnings: tuple[str, ...] = ()
     error: RunError | None = None
     """Kind and place of the reason, for status ``error`` and ``skip``; the JSON has ``message``."""
@@ -156,6 +158,7 @@ class Report:
             "compile_ns": jsonable(self.compile_ns),
             "first_result_ns": jsonable(self.first_result_ns),
             "gpu_ns": jsonable(self.gpu_ns),
+            "edited": list(self.edited),
             "warnings": list(self.warnings),
         }
 

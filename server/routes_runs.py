@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from server import uploads
+from server import shader_files, uploads
 from server.cases import Case
 from server.dispatch import QUEUED, SENT
 from server.outputs import OutputSpec
@@ -77,7 +77,17 @@ async def create(
         raise Problem(
             503, "queue-full", f"more than {limit} unfinished runs", headers={"Retry-After": "10"}
         )
-    runs = [store.submit(case, page=body.page, kappa=body.kappa) for case in cases]
+    shader_files.check(body.shaders, request.app.state.settings.static_dir)
+    runs = [
+        store.submit(
+            case,
+            page=body.page,
+            kappa=body.kappa,
+            shaders=body.shaders,
+            trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
+        )
+        for case in cases
+    ]
     if len(runs) == 1:
         response.headers["Location"] = f"/api/runs/{runs[0].id}"
     return RunsCreated(runs=[run.id for run in runs], cases=[str(run.case) for run in runs])

@@ -35,7 +35,9 @@ class Run:
     deadline_s: float  # from being sent
     want: dict[str, OutputSpec]
     inputs: Arrays | None = None  # the caller's own, in canonical order
-    shaders: dict[str, str] = field(default_factory=dict)
+    shaders: dict[str, str] = field(default_factory=dict)  # edited files, by path; kept
+    own: dict[str, Any] | None = None  # a kernel that is not ours: its manifest and its texts
+    trace: dict[str, int] | None = None  # whose state is to be told after each key tile
     tuned: dict[str, Any] | None = None  # tiles to try first; None: those kept for the adapter
     timing: bool = False  # the check before a benchmark, which needs the inputs again
     sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
@@ -105,6 +107,8 @@ class Run:
             "poison": list(self.poison),
             "deadline_ms": round(self.deadline_s * 1000),
             "shaders": self.shaders,
+            "own": self.own,
+            "trace": self.trace,
             "tuned": self.tuned,
             "timing": self.timing,
         }
@@ -126,7 +130,7 @@ class Run:
             for name, array in self.uploads.items()
             if "." not in name
         }
-        self.uploads, self.inputs, self.shaders = {}, None, {}
+        self.uploads, self.inputs = {}, None
         self.report, self.state = report, report.status
         self.future.set_result(report)
 

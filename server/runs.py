@@ -14,6 +14,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from server import report
@@ -42,6 +44,8 @@ class RunStore:
         self._finished: deque[Run] = deque()  # oldest first
         self._with_outputs: deque[Run] = deque()  # the newest of them
         self._kept_bytes = 0
+        self.observers: list[Callable[[Run, Report], None]] = []
+        """Called on the loop's thread with every finished run; they must not block."""
         self._loop = Loop()
         self._judging = Judging()
 
@@ -57,6 +61,8 @@ class RunStore:
         timeout_s: float | None = None,
         inputs: Arrays | None = None,
         shaders: dict[str, str] | None = None,
+        own: dict[str, Any] | None = None,
+        trace: dict[str, int] | None = None,
         tuned: dict[str, Any] | None = None,
         timing: bool = False,
         sampled_above: int | None = None,
@@ -65,7 +71,8 @@ class RunStore:
 
         ``kernel`` replaces the case's, ``page`` names the page that must do it, ``timeout_s``
         replaces the base of the deadline, ``inputs`` the seed's arrays, ``shaders`` files of
-        ``static/shaders/`` and ``tuned`` the adapter's table of tiles, for this run alone.
+        ``static/shaders/`` and ``tuned`` the adapter's table of tiles, for this run alone. ``own``
+        is a kernel that is not ours; ``trace`` names the tile whose state is to be told.
         ``timing``: a benchmark follows on the same page; ``sampled_above`` may spare the judge a
         long case. Raises CaseError (also for a case whose results would be too large), ShapeError
         (``inputs``), PageError (the server is not running).
@@ -90,6 +97,8 @@ class RunStore:
             want=wanted,
             inputs=None if inputs is None else own_inputs(case, inputs),
             shaders=dict(shaders or {}),
+            own=own,
+            trace=trace,
             tuned=tuned,
             timing=timing,
             sampled_above=sampled_above,
@@ -165,11 +174,17 @@ class RunStore:
         if run.finished:
             return
         self._tasks.release(run)
+        result = replace(result, edited=tuple(run.shaders))
         run.settle(result)
         try:
             self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
         except Exception:  # a report that is no JSON is nothing that the runs behind it wait for
             log.exception("the page was not told the verdict on %s", run.case)
+        for observe in self.observers:
+            try:
+                observe(run, result)
+            except Exception:  # nor is somebody who looks on
+                log.exception("an observer failed on %s", run.case)
         self._keep(run)
         self._tasks.dispatch()
 

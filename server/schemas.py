@@ -10,6 +10,7 @@ from server.report import Done
 
 Short = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=20_000)]
+WGSL = Annotated[str, Field(max_length=256 << 10)]
 Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # "" when there was nothing to hash
 Number = int | float
 Nanoseconds = Annotated[Number, Field(ge=0, lt=2**63)]
@@ -31,6 +32,15 @@ class FromPage(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
+class TraceIn(Request):
+    """Whose state is wanted: of a head the query tile, for a backward with one key tile."""
+
+    b: Size = 0
+    h: Size = 0
+    i_tile: Size = 0
+    j_tile: Size | None = None
+
+
 class RunRequest(Request):
     """``POST /api/runs``: one case or one suite."""
 
@@ -42,6 +52,10 @@ class RunRequest(Request):
         default=None, description="decimal or 0x…, below 2⁶⁴; a string, since JSON numbers round"
     )
     kappa: Annotated[float, Field(gt=0, le=1e6)] = 4.0
+    shaders: dict[Short, WGSL] = Field(
+        default={}, max_length=40, description="edited texts of shader files, by path"
+    )
+    trace: TraceIn | None = None
 
 
 class ProgressIn(FromPage):
@@ -188,6 +202,7 @@ class ReportOut(BaseModel):
     compile_ns: float | None
     first_result_ns: float | None
     gpu_ns: float | None
+    edited: list[str]
     warnings: list[str]
 
 

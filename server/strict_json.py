@@ -19,7 +19,7 @@ from starlette.responses import Response
 from server.problems import Problem
 from server.security import header
 
-MAX_BYTES = 256 * 1024  # an adapter's limits and features, a compiler's messages
+MAX_BYTES = 1 << 20  # edited shader texts; an adapter's limits, a compiler's messages
 MAX_DEPTH = 16
 
 

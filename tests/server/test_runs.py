@@ -269,3 +269,38 @@ def test_poison_repeats_only_after_a_long_time() -> None:
     words = [word for _ in range(1000) for word in new_poison()]
     assert len(set(words)) == 2000
     assert Run(Case.parse(CASE), None, 4.0, 1.0, {}).poison[0] not in words
+
+
+# Edited texts
+
+
+def test_edited_texts_go_to_the_page_and_into_the_report(live: Live) -> None:
+    page = live.page()
+    body = {"case": CASE, "shaders": {"common/params.wgsl": "// mine"}, "trace": {"i_tile": 1}}
+    run = live.client.post("/api/runs", json=body).json()["runs"][0]
+    job = page.next_event("job")
+    assert job["shaders"] == body["shaders"]
+    assert job["trace"] == {"b": 0, "h": 0, "i_tile": 1}
+    assert page.work(job)["edited"] == ["common/params.wgsl"]
+    assert finished(live, run)["edited"] == ["common/params.wgsl"]
+
+
+@pytest.mark.parametrize("name", ["../server/app.py", "/etc/passwd", "new.wgsl", "common"])
+def test_only_shader_files_can_be_edited(live: Live, name: str) -> None:
+    answer = live.client.post("/api/runs", json={"case": CASE, "shaders": {name: ""}})
+    assert answer.status_code == 422
+    assert name in answer.json()["detail"]
+
+
+def test_observers_see_every_finished_run_and_cannot_break_it(live: Live) -> None:
+    seen = []
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("mine")
+
+    live.store.observers += [broken, lambda run, report: seen.append((run.id, report.status))]
+    page = live.page()
+    run = live.submit(CASE)
+    page.work(page.next_event("job"))
+    assert finished(live, run)["status"] == "pass"
+    assert seen == [(run, "pass")]

@@ -261,7 +261,7 @@ def test_malformed_too_large_and_unknown_requests_are_refused(live: Live) -> Non
     json = {"Content-Type": "application/json"}
     path = "/api/trainings"
     assert problem(post(path, content=b'{"gate": NaN}', headers=json)) == (400, "bad-json")
-    assert problem(post(path, content=b" " * 300_000, headers=json)) == (413, "too-large")
+    assert problem(post(path, content=b" " * 1_100_000, headers=json)) == (413, "too-large")
     assert problem(post(path, content=b"{}", headers={"Content-Type": "text/plain"})) == (
         415,
         "not-json",

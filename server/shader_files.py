@@ -1,0 +1,30 @@
+"""Shader files by their path under ``static/shaders/``, for texts that stand in for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from server.errors import CaseError
+
+
+def shader_paths(static: Path) -> frozenset[str]:
+    """The paths of all shader files, with ``/`` between folders.
+
+    >>> from server.paths import STATIC
+    >>> "common/params.wgsl" in shader_paths(STATIC)
+    True
+    """
+    folder = static / "shaders"
+    return frozenset(path.relative_to(folder).as_posix() for path in folder.rglob("*.wgsl"))
+
+
+def check(names: Iterable[str], static: Path) -> None:
+    """Raises CaseError for a name that is no shader file. The name is compared, never opened."""
+    names = list(names)
+    known = shader_paths(static) if names else frozenset()
+    for name in names:
+        if name not in known:
+            raise CaseError(
+                f"shaders names {name[:80]!r}, which is no shader file; GET /api/shaders lists them"
+            )
