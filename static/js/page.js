@@ -1,15 +1,13 @@
 // @ts-check
-import { BenchRunner } from "./bench-runner.js";
-import { BenchSession } from "./bench-session.js";
 import { checksOf, summarise } from "./checks.js";
 import { DeviceKeeper, NoWebGPU } from "./device.js";
 import { engineName } from "./engine.js";
 import { toNumber } from "./format.js";
 import { asRunError } from "./run-error.js";
 import { Runner } from "./runner.js";
+import { SpeedSection } from "./sections/speed.js";
+import { TrainingSection } from "./sections/training.js";
 import { Session } from "./session.js";
-import { TrainRunner } from "./train-runner.js";
-import { TrainSession } from "./train-session.js";
 import { newPageId, Transport } from "./transport.js";
 import { TunedTables } from "./tuned-tables.js";
 import { CheckList } from "./ui/check-list.js";
@@ -18,12 +16,12 @@ import { Detail } from "./ui/detail.js";
 import { byId } from "./ui/dom.js";
 import { showEnvironment } from "./ui/environment.js";
 import { Notices } from "./ui/notices.js";
-import { SpeedView } from "./ui/speed.js";
-import { TrainingView } from "./ui/training.js";
 import { Verdict } from "./ui/verdict.js";
 import { readOptions, writeOptions } from "./url-options.js";
 
 /** The page: connects, runs what it is sent or asked to run, shows what the judge says. */
+
+/** @typedef {import("./context.js").RunBody} RunBody */
 
 const DEFAULT_SUITE = "seed";
 const DRAW_MS = 100;
@@ -75,6 +73,7 @@ const session = new Session(transport, runner, {
   onUpdate: (entry) => {
     changed.add(entry);
     refresh();
+    if (entry.report) tell((section) => section.judged?.(entry));
     if (session.own && session.over && !detail.entry) showMostTelling();
   },
   onActivity: (text) => {
@@ -88,20 +87,20 @@ const session = new Session(transport, runner, {
   },
   onIdle: describeEnvironment,
 });
-const training = new TrainSession(
-  transport,
-  engine.then((name) => new TrainRunner(devices, name, tables)),
-  { onChange: showTraining, onDone: describeEnvironment },
-);
-const bench = new BenchSession(
-  transport,
-  runner.then((one) => new BenchRunner(one)),
-  { onChange: showSpeed, onDone: describeEnvironment },
-);
-const speedView = new SpeedView({ onStart: time, onStop: () => bench.stop() });
-const trainingView = new TrainingView({ onStart: train, onStop: () => training.stop() });
 const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
 const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
+
+/** @type {((body: RunBody) => RunBody)[]} */
+const additions = [];
+/** @type {import("./context.js").Context} */
+const context = {
+  ...{ transport, session, runner, devices, tables, engine, notices, options, detail },
+  ...{ caseOnShow, choiceOnShow, start, choose, describeEnvironment },
+  refresh: showState,
+  addToRuns: (add) => void additions.push(add),
+};
+/** @type {import("./context.js").Section[]} */
+const sections = [new SpeedSection(context), new TrainingSection(context)];
 
 chooser.options = {
   ...options,
@@ -171,7 +170,11 @@ async function showConnection(state, why) {
   if (!connected) return;
   try {
     if (lookedForDevice) await introduce();
-    await Promise.all([loadLists(), session.resync(), training.resync(), bench.resync()]);
+    await Promise.all([
+      loadLists(),
+      session.resync(),
+      ...sections.map((section) => section.resync?.()),
+    ]);
     notices.clear("server");
   } catch (error) {
     notices.show("server", "warn", asRunError(error).message);
@@ -211,13 +214,12 @@ function showPlan() {
 async function run() {
   const { case: id, suite, kernel, seed } = chooser.options;
   try {
-    const cases = await session.start({
+    const cases = await start({
       ...(id ? { case: id } : { suite }),
       ...(kernel && { kernel }),
       ...(seed && { seed }),
       ...(options.kappa && { kappa: Number(options.kappa) }),
     });
-    notices.clear("request");
     // One case's id holds kernel and seed; a suite's name does not.
     chooser.options = id
       ? { case: cases[0], suite: "", kernel: "", seed: "" }
@@ -229,13 +231,11 @@ async function run() {
   }
 }
 
-/** @param {import("./train-session.js").TrainRequest} what */
-async function train(what) {
-  try {
-    await training.start(what);
-  } catch (error) {
-    trainingView.refused(asRunError(error).message);
-  }
+/** @param {RunBody} body */
+async function start(body) {
+  const cases = await session.start(additions.reduce((sofar, add) => add(sofar), body));
+  notices.clear("request");
+  return cases;
 }
 
 /** The case on show: the line chosen, else what the form says. */
@@ -243,25 +243,15 @@ function caseOnShow() {
   return detail.entry?.case ?? chooser.options.case;
 }
 
-async function time() {
-  try {
-    const { kernel, seed } = chooser.options;
-    // A line's id holds its kernel and its seed.
-    const more = detail.entry ? {} : { ...(kernel && { kernel }), ...(seed && { seed }) };
-    await bench.start({ case: caseOnShow(), ...more });
-  } catch (error) {
-    speedView.refused(asRunError(error).message);
-  }
+/** A line's id holds its kernel and its seed; what the form says of them goes with its own case. */
+function choiceOnShow() {
+  const { kernel, seed } = chooser.options;
+  return detail.entry ? {} : { ...(kernel && { kernel }), ...(seed && { seed }) };
 }
 
-function showSpeed() {
-  speedView.show(bench.all);
-  showState();
-}
-
-function showTraining() {
-  if (training.shown) trainingView.show(training.shown);
-  showState();
+/** @param {(section: import("./context.js").Section) => void} what */
+function tell(what) {
+  sections.forEach(what);
 }
 
 /** @param {import("./checks.js").Entry[]} entries */
@@ -269,6 +259,7 @@ function showList(entries) {
   changed.clear();
   checks.show(entries);
   detail.clear();
+  tell((section) => section.chosen?.(null, ""));
   refresh();
 }
 
@@ -279,6 +270,7 @@ function showList(entries) {
 function choose(entry, check) {
   checks.mark(entry, check);
   detail.show(entry, check);
+  tell((section) => section.chosen?.(entry, check));
   showState();
 }
 
@@ -307,8 +299,7 @@ function refresh() {
 function showState() {
   main.dataset.state = stateName();
   chooser.enable(ready(), session.busy);
-  trainingView.enable(ready(), training.busy);
-  speedView.enable(ready(), bench.busy, caseOnShow());
+  tell((section) => section.enable?.({ ready: ready(), running: session.busy }));
 }
 
 function draw() {
@@ -324,7 +315,7 @@ function draw() {
 
 function stateName() {
   if (missing) return "no-webgpu";
-  if (session.busy || training.busy || bench.busy) return "running";
+  if (session.busy || sections.some(({ busy }) => busy)) return "running";
   if (!ready()) return "connecting";
-  return session.over || training.shown || bench.all.length ? "finished" : "idle";
+  return session.over || sections.some(({ used }) => used) ? "finished" : "idle";
 }

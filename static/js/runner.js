@@ -5,6 +5,7 @@ import { inputDigest, makeInputs } from "./inputs.js";
 import { JobBuffers, outputLimits } from "./job-buffers.js";
 import { KeptInputs } from "./kept-inputs.js";
 import { storeInputs } from "./layout.js";
+import { operationsOf } from "./operations.js";
 import { asRunError, HARMLESS, RunError } from "./run-error.js";
 import { StepTimer } from "./step-timer.js";
 import { Watch } from "./watch.js";
@@ -286,24 +287,6 @@ export class Runner {
 
 /** Whole nanoseconds since a moment. @param {number} moment of performance.now() */
 const sinceNs = (moment) => Math.round((performance.now() - moment) * 1e6);
-
-/**
- * What a job runs, the operation that it is named after last. A backward needs the o and lse of a
- * forward: that of its own family.
- *
- * @param {ReturnType<typeof createAttention>} attention
- * @param {Spec} spec
- * @param {string} kernel
- * @returns {Promise<Operation[]>}
- */
-export async function operationsOf(attention, spec, kernel) {
-  if (spec.op !== "backward") return [await attention.prepare(spec, { kernel })];
-  const { family } = attention.plan(spec, { kernel });
-  return Promise.all([
-    attention.prepare({ ...spec, op: "forward" }, { kernel: family }),
-    attention.prepare(spec, { kernel }),
-  ]);
-}
 
 /**
  * The limits of a device for this job: the kernel's needs and those of the guarded outputs.

@@ -91,7 +91,7 @@ export class Session {
   /**
    * Asks the server for runs on this page.
    *
-   * @param {{case?: string, suite?: string, kernel?: string, seed?: string, kappa?: number}} what
+   * @param {import("./context.js").RunBody} what
    * @returns {Promise<string[]>} the cases as the server understands them
    * @throws {RunError} the server's refusal
    */

@@ -22,6 +22,9 @@ const RETRY_MS = [250, 500, 1000, 2000, 4000];
  * @property {[number, number]} poison  one word for each pass
  * @property {number} deadline_ms
  * @property {Record<string, string>} shaders  texts that replace shader files, by path
+ * @property {Record<string, unknown> | null} own  a kernel that is not ours
+ * @property {{b: number, h: number, i_tile: number, j_tile?: number} | null} trace  whose state is
+ *   to be told after each key tile
  * @property {import("./attention/index.js").TunedTable | null} tuned  null = that of the adapter
  * @property {boolean} timing  if it is right, it will be timed: its inputs are worth keeping
  */
@@ -186,7 +189,7 @@ export class Transport {
    * @returns {Promise<{runs: string[], cases: string[]}>}
    */
   async requestRuns(what) {
-    return (await send("/api/runs", json({ ...what, page: this.page }))).json();
+    return (await send("/api/runs", json({ page: this.page, ...what }))).json();
   }
 
   /**

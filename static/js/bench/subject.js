@@ -2,7 +2,7 @@
 /** The operation that a case names, on buffers of its own, ready to be run any number of times. */
 import { JobBuffers } from "../job-buffers.js";
 import { storeInputs } from "../layout.js";
-import { operationsOf } from "../runner.js";
+import { operationsOf } from "../operations.js";
 
 /** @typedef {import("../runner.js").Spec} Spec */
 /** @typedef {import("../attention/index.js").Attention} Attention */

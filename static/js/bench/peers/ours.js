@@ -3,7 +3,8 @@
 import { createAttention } from "../../attention/index.js";
 import { JobBuffers } from "../../job-buffers.js";
 import { storeInputs } from "../../layout.js";
-import { neededLimits, operationsOf } from "../../runner.js";
+import { operationsOf } from "../../operations.js";
+import { neededLimits } from "../../runner.js";
 
 /** @typedef {import("./subject.js").Subject} Subject */
 /** @typedef {import("./subject.js").Task} Task */
