@@ -12,37 +12,30 @@ Nothing is installed on the way: without a browser NoBrowser says what to instal
 
 from __future__ import annotations
 
-import atexit
-import re
-import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from server import arrays, browser
+from server import arrays
 from server.bench import Bench
 from server.bench_report import BenchReport
 from server.benches import LEAST_SAMPLES
 from server.cases import Case
 from server.errors import BY_KIND, CaseError, CompileError, HarnessError, PageError
-from server.launch import Launched, Options, choose_launcher
-from server.launch_flags import ADAPTERS, Adapter
+from server.harness_life import Life
 from server.paths import STATIC
 from server.report import Report
 from server.run import Run
 from server.service import Service
-from server.session import Opening
 from server.tolerance import KAPPA
 from server.training import Training
 from server.training_report import TrainingReport
 from server.training_spec import TrainingSpec
-from server.worker import Worker
 
 
-class Harness:
+class Harness(Life):
     """One browser page that runs cases, one at a time; calls may come from any thread.
 
     ``browser``: a path, a program name or "firefox"; None finds an installed one.
@@ -54,61 +47,6 @@ class Harness:
 
     Raises NoBrowser, NoAdapter, and CaseError for an argument that is none of these.
     """
-
-    def __init__(
-        self,
-        browser: str | Path | None = None,
-        adapter: Adapter = "any",
-        timeout_s: float = 60.0,
-        *,
-        launch: str | None = None,
-        headed: bool = False,
-        browser_args: Sequence[str] = (),
-        webgpu: bool = True,
-        without: Sequence[str] = (),
-    ) -> None:
-        if adapter not in ADAPTERS:
-            raise CaseError(f"adapter={adapter!r} is unknown; use one of {', '.join(ADAPTERS)}")
-        if not 0 < timeout_s < float("inf"):
-            raise CaseError(f"timeout_s={timeout_s!r} must be a positive number of seconds")
-        self.timeout_s = timeout_s
-        self._browser, self._launch = browser, launch
-        for name in without:
-            if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-                raise CaseError(
-                    f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
-                )
-        self._options = Options(adapter, headed, tuple(browser_args), webgpu, tuple(without))
-        self._lock = threading.RLock()
-        self._worker: Worker | None = None
-        self.last_report: Report | None = None
-
-    # --- life ------------------------------------------------------------------------------------
-
-    def start(self) -> Self:
-        """Starts server, browser and page; ``with`` does it for you."""
-        with self._lock:
-            if self._worker is None:
-                found = browser.find(self._browser, headed=self._options.headed)
-                launcher = choose_launcher(found, self._launch)
-                worker = Worker(Opening(found, launcher, self._options))
-                worker.start()
-                self._worker = worker
-                atexit.register(self.close)
-        return self
-
-    def close(self) -> None:
-        """Ends the browser with all its processes, then the server. Twice is fine."""
-        atexit.unregister(self.close)
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.close()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -269,34 +207,6 @@ class Harness:
             watch(bench)
             return bench.future.result()
 
-    # --- what can be seen from outside -----------------------------------------------------------
-
-    @property
-    def current(self) -> Run | Training | Bench | None:
-        """What is under way; its ``progress`` says how far."""
-        return self._worker.current if self._worker else None
-
-    @property
-    def environment(self) -> dict[str, Any]:
-        """What the page found: ``{"adapter": {…, "fallback": bool}, "engine": "Chromium …"}``."""
-        session = self._worker.session if self._worker else None
-        return session.environment if session else {}
-
-    @property
-    def launched(self) -> Launched | None:
-        """The running browser; another one after a browser had to be replaced."""
-        session = self._worker.session if self._worker else None
-        return session.launched if session else None
-
-    @property
-    def page_console(self) -> list[str]:
-        """The last console lines of the page (of a plain process: what it printed)."""
-        return self.launched.console if self.launched else []
-
-    def screenshot(self, path: str | Path) -> bool:
-        """Save a PNG of the page; False where the launcher cannot take one."""
-        return self.launched is not None and self.launched.screenshot(Path(path))
-
     # --- inside ----------------------------------------------------------------------------------
 
     def _run(
@@ -323,11 +233,6 @@ class Harness:
             run = self._started().do(submit)
             self.last_report = report = run.future.result()
             return report, dict(run.tensors)
-
-    def _started(self) -> Worker:
-        if self._worker is None:
-            raise PageError("the harness is not started; use `with Harness() as h:` or h.start()")
-        return self._worker
 
 
 def _check_shaders(shaders: Mapping[str, str]) -> None:

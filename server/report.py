@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -160,6 +160,7 @@ class Report:
             "gpu_ns": jsonable(self.gpu_ns),
             "edited": list(self.edited),
             "warnings": list(self.warnings),
+            "error": None if self.error is None else asdict(self.error),
         }
 
 

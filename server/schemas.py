@@ -204,6 +204,7 @@ class ReportOut(BaseModel):
     gpu_ns: float | None
     edited: list[str]
     warnings: list[str]
+    error: dict[str, Any] | None
 
 
 class ProblemOut(BaseModel):

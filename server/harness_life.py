@@ -1,0 +1,113 @@
+"""Server, browser and page of a Harness: how they start, how they end, what is seen of them."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from server import browser
+from server.bench import Bench
+from server.errors import CaseError, PageError
+from server.launch import Launched, Options, choose_launcher
+from server.launch_flags import ADAPTERS, Adapter
+from server.report import Report
+from server.run import Run
+from server.session import Opening
+from server.training import Training
+from server.worker import Worker
+
+
+class Life:
+    """What runs things for a Harness; see there for the arguments."""
+
+    def __init__(
+        self,
+        browser: str | Path | None = None,
+        adapter: Adapter = "any",
+        timeout_s: float = 60.0,
+        *,
+        launch: str | None = None,
+        headed: bool = False,
+        browser_args: Sequence[str] = (),
+        webgpu: bool = True,
+        without: Sequence[str] = (),
+    ) -> None:
+        if adapter not in ADAPTERS:
+            raise CaseError(f"adapter={adapter!r} is unknown; use one of {', '.join(ADAPTERS)}")
+        if not 0 < timeout_s < float("inf"):
+            raise CaseError(f"timeout_s={timeout_s!r} must be a positive number of seconds")
+        self.timeout_s = timeout_s
+        self._browser, self._launch = browser, launch
+        for name in without:
+            if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+                raise CaseError(
+                    f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
+                )
+        self._options = Options(adapter, headed, tuple(browser_args), webgpu, tuple(without))
+        self._lock = threading.RLock()
+        self._worker: Worker | None = None
+        self.last_report: Report | None = None
+
+    # --- life ------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Starts server, browser and page; ``with`` does it for you."""
+        with self._lock:
+            if self._worker is None:
+                found = browser.find(self._browser, headed=self._options.headed)
+                launcher = choose_launcher(found, self._launch)
+                worker = Worker(Opening(found, launcher, self._options))
+                worker.start()
+                self._worker = worker
+                atexit.register(self.close)
+        return self
+
+    def close(self) -> None:
+        """Ends the browser with all its processes, then the server. Twice is fine."""
+        atexit.unregister(self.close)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- what can be seen from outside -----------------------------------------------------------
+
+    @property
+    def current(self) -> Run | Training | Bench | None:
+        """What is under way; its ``progress`` says how far."""
+        return self._worker.current if self._worker else None
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """What the page found: ``{"adapter": {…, "fallback": bool}, "engine": "Chromium …"}``."""
+        session = self._worker.session if self._worker else None
+        return session.environment if session else {}
+
+    @property
+    def launched(self) -> Launched | None:
+        """The running browser; another one after a browser had to be replaced."""
+        session = self._worker.session if self._worker else None
+        return session.launched if session else None
+
+    @property
+    def page_console(self) -> list[str]:
+        """The last console lines of the page (of a plain process: what it printed)."""
+        return self.launched.console if self.launched else []
+
+    def screenshot(self, path: str | Path) -> bool:
+        """Save a PNG of the page; False where the launcher cannot take one."""
+        return self.launched is not None and self.launched.screenshot(Path(path))
+
+    def _started(self) -> Worker:
+        if self._worker is None:
+            raise PageError("the harness is not started; use `with Harness() as h:` or h.start()")
+        return self._worker
