@@ -47,6 +47,10 @@ class Bench:
         return self.report is not None
 
     @property
+    def title(self) -> str:
+        return f"timing of {self.run.case}"
+
+    @property
     def overdue_s(self) -> float:
         if self.state != SENT:
             return -1.0

@@ -31,6 +31,11 @@ class Task(Protocol):
     def finished(self) -> bool: ...
 
     @property
+    def title(self) -> str:
+        """What is done, in a few words."""
+        ...
+
+    @property
     def overdue_s(self) -> float:
         """Seconds since something had to be here; negative before, and if it is not sent."""
         ...

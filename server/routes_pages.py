@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.pages import Pages
 from server.problems import Problem
-from server.schemas import CasesOut, EnvironmentIn, PageOut
+from server.schemas import CasesOut, EnvironmentIn, LabelIn, PageOut
 from server.strict_json import StrictRoute
 from server.suites import SUITES
 
@@ -53,6 +53,15 @@ async def environment(page: PageId, body: EnvironmentIn, request: Request) -> No
     request.app.state.pages.set_environment(page, body.model_dump())
 
 
+@router.post("/pages/{page}/label", status_code=204)
+async def label(page: PageId, body: LabelIn, request: Request) -> None:
+    """What people call the page from now on."""
+    found = request.app.state.pages.get(page)
+    if found is None:
+        raise Problem(404, "unknown-page", f"there is no page {page!r}")
+    found.label = body.label.strip()
+
+
 @router.get("/pages")
 async def pages(request: Request) -> list[PageOut]:
     """Oldest first."""
@@ -63,6 +72,7 @@ async def pages(request: Request) -> list[PageOut]:
             connected=page.stream is not None,
             idle=page.idle,
             run=page.task.id if page.task else None,
+            doing=page.task.title if page.task else None,
             environment=page.environment,
         )
         for page in request.app.state.pages.all()

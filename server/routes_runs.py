@@ -7,7 +7,7 @@ import io
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from server import shader_files, uploads
@@ -83,6 +83,8 @@ async def create(
             case,
             page=body.page,
             kappa=body.kappa,
+            timeout_s=body.timeout_s,
+            asker=body.asker,
             shaders=body.shaders,
             trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
         )
@@ -100,8 +102,10 @@ async def listing(store: Store) -> list[RunOut]:
 
 
 @router.get("/{run}")
-async def read(run: KnownRun) -> ReportOut | RunOut:
-    """The report; until there is one, how far the run is."""
+async def read(run: KnownRun, wait: Annotated[float, Query(ge=0, le=30)] = 0) -> ReportOut | RunOut:
+    """The report; until there is one, how far the run is. ``wait``: seconds to wait for it."""
+    if wait and not run.finished:
+        await asyncio.wait([asyncio.wrap_future(run.future)], timeout=wait)
     if run.report is not None:
         return ReportOut(**run.report.to_dict())
     return RunOut(**summary(run))
@@ -177,8 +181,8 @@ def _npy(array: np.ndarray) -> bytes:
 
 
 @router.post("/{run}/progress", status_code=204)
-async def progress(run: SentRun, body: ProgressIn) -> None:
-    run.progress = body.model_dump()
+async def progress(run: SentRun, body: ProgressIn, store: Store) -> None:
+    store.progressed(run, body.model_dump())
 
 
 @router.post("/{run}/done")

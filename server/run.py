@@ -41,6 +41,7 @@ class Run:
     tuned: dict[str, Any] | None = None  # tiles to try first; None: those kept for the adapter
     timing: bool = False  # the check before a benchmark, which needs the inputs again
     sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
+    asker: str | None = None  # the page that follows it, whichever does it
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     poison: tuple[int, int] = field(default_factory=lambda: new_poison())
@@ -65,6 +66,10 @@ class Run:
     @property
     def finished(self) -> bool:
         return self.report is not None
+
+    @property
+    def title(self) -> str:
+        return str(self.case)
 
     @property
     def overdue_s(self) -> float:

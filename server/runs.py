@@ -66,6 +66,7 @@ class RunStore:
         tuned: dict[str, Any] | None = None,
         timing: bool = False,
         sampled_above: int | None = None,
+        asker: str | None = None,
     ) -> Run:
         """Queues a run; its ``future`` holds the Report in the end, whatever happens.
 
@@ -74,7 +75,8 @@ class RunStore:
         ``static/shaders/`` and ``tuned`` the adapter's table of tiles, for this run alone. ``own``
         is a kernel that is not ours; ``trace`` names the tile whose state is to be told.
         ``timing``: a benchmark follows on the same page; ``sampled_above`` may spare the judge a
-        long case. Raises CaseError (also for a case whose results would be too large), ShapeError
+        long case. ``asker`` is a page that is told of progress and verdict, whichever page does it.
+        Raises CaseError (also for a case whose results would be too large), ShapeError
         (``inputs``), PageError (the server is not running).
         """
         case = Case.parse(case) if isinstance(case, str) else case
@@ -102,6 +104,7 @@ class RunStore:
             tuned=tuned,
             timing=timing,
             sampled_above=sampled_above,
+            asker=asker,
         )
         self._loop.run(lambda: self._accept(run))
         return run
@@ -147,6 +150,12 @@ class RunStore:
         self._judging.start(run, done, self._judged)
         self._tasks.dispatch()
 
+    def progressed(self, run: Run, progress: dict[str, Any]) -> None:
+        """The page that does ``run`` is further than it was."""
+        run.progress = progress
+        if run.asker != run.sent_to:
+            self._pages.send(run.asker, "progress", {"run": run.id, "progress": progress})
+
     def heard(self, run: Run) -> None:
         """The page that does ``run`` has given a sign of life."""
         self._tasks.heard(run)
@@ -177,7 +186,9 @@ class RunStore:
         result = replace(result, edited=tuple(run.shaders))
         run.settle(result)
         try:
-            self._pages.send(run.sent_to, "verdict", {"run": run.id, "report": result.to_dict()})
+            told = {"run": run.id, "report": result.to_dict()}
+            for page in {run.sent_to, run.asker}:
+                self._pages.send(page, "verdict", told)
         except Exception:  # a report that is no JSON is nothing that the runs behind it wait for
             log.exception("the page was not told the verdict on %s", run.case)
         for observe in self.observers:

@@ -52,6 +52,12 @@ class RunRequest(Request):
         default=None, description="decimal or 0x…, below 2⁶⁴; a string, since JSON numbers round"
     )
     kappa: Annotated[float, Field(gt=0, le=1e6)] = 4.0
+    timeout_s: Annotated[Number, Field(gt=0, le=86_400)] | None = Field(
+        default=None, description="for a small case; the predicted work of a large one is added"
+    )
+    asker: PageName | None = Field(
+        default=None, description="a page that is told of progress and verdict, whoever does it"
+    )
     shaders: dict[Short, WGSL] = Field(
         default={}, max_length=40, description="edited texts of shader files, by path"
     )
@@ -140,12 +146,19 @@ class RunsCreated(BaseModel):
     cases: list[str]
 
 
+class LabelIn(FromPage):
+    """What people call a page; "" gives it no name."""
+
+    label: Annotated[str, Field(max_length=60)]
+
+
 class PageOut(BaseModel):
     page: str
     label: str
     connected: bool
     idle: bool
     run: str | None
+    doing: str | None
     environment: dict[str, Any] | None
 
 

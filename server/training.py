@@ -53,6 +53,10 @@ class Training:
         return self.report is not None
 
     @property
+    def title(self) -> str:
+        return f"training of {self.spec.preset}"
+
+    @property
     def curves(self) -> Curves:
         return Curves(self.losses, self.twin, self.elapsed_ns)
 
