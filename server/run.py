@@ -95,7 +95,8 @@ class Run:
 
     @property
     def kept_bytes(self) -> int:
-        return sum(array.nbytes for array in self.tensors.values())
+        arrays = [*self.tensors.values(), *(self.inputs or {}).values()]
+        return sum(array.nbytes for array in arrays)
 
     def job(self) -> dict[str, Any]:
         """The SSE event ``job``."""
@@ -129,13 +130,13 @@ class Run:
         self.uploads[name] = np.frombuffer(data, self.want[name].numpy)
 
     def settle(self, report: Report) -> None:
-        """The report is there: keep the outputs in their shapes, let go of the rest."""
+        """The report is there: keep the outputs in their shapes, and the caller's inputs."""
         self.tensors = {
             name: array.reshape(self.want[name].shape)
             for name, array in self.uploads.items()
             if "." not in name
         }
-        self.uploads, self.inputs = {}, None
+        self.uploads = {}
         self.report, self.state = report, report.status
         self.future.set_result(report)
 
