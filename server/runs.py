@@ -215,7 +215,7 @@ class RunStore:
         ):
             oldest = self._with_outputs.popleft()
             self._kept_bytes -= oldest.kept_bytes
-            oldest.tensors = {}
+            oldest.tensors, oldest.inputs = {}, None
 
 
 def summary(run: Run) -> dict[str, Any]:
