@@ -16,6 +16,7 @@ from server import (
     routes_heatmap,
     routes_pages,
     routes_runs,
+    routes_shaders,
     routes_trainings,
     routes_tuned,
     site,
@@ -28,6 +29,7 @@ from server.runs import RunStore
 from server.schemas import ProblemOut
 from server.security import HostGuard, OriginGuard, SecurityHeaders, TokenGuard
 from server.settings import Settings
+from server.shader_watch import ShaderWatch
 from server.trainings import TrainingStore
 
 
@@ -48,11 +50,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         trainings.start()
         benches.start()
         reaping = reap_forever([store, trainings, benches], pages, settings)
-        reaper = asyncio.create_task(reaping, name="reaper")
+        tasks = [asyncio.create_task(reaping, name="reaper")]
+        if settings.watch_shaders:
+            watch = ShaderWatch(settings.static_dir, pages)
+            tasks.append(asyncio.create_task(watch.run(), name="shader-watch"))
         try:
             yield
         finally:
-            reaper.cancel()
+            for task in tasks:
+                task.cancel()
             close(app)
 
     app = FastAPI(
@@ -73,6 +79,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(site.router)
     app.include_router(routes_pages.router)
     app.include_router(routes_runs.router)
+    app.include_router(routes_shaders.router)
     app.include_router(routes_heatmap.router)
     app.include_router(routes_trainings.router)
     app.include_router(routes_benches.router)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from server import shader_files
 from server.bench import Bench
 from server.benches import BenchStore
 from server.cases import Case
@@ -73,7 +74,8 @@ async def create(
     if body.seed is not None:
         changes["seed"] = int(body.seed, 0)
     case = Case.parse(body.case).replace(**changes)
-    bench = store.submit(case, page=body.page, samples=body.samples)
+    shader_files.check(body.shaders, request.app.state.settings.static_dir)
+    bench = store.submit(case, page=body.page, samples=body.samples, shaders=body.shaders)
     response.headers["Location"] = f"/api/benches/{bench.id}"
     return BenchCreated(bench=bench.id, run=bench.run.id, case=str(case))
 

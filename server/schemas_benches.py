@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from server.bench_timing import BenchDone
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.schemas import (
+    WGSL,
     Adapter,
     ErrorIn,
     FromPage,
@@ -33,6 +34,9 @@ class BenchRequest(Request):
     seed: Seed | None = None
     samples: int = LEAST_SAMPLES
     page: PageName | None = None
+    shaders: dict[Short, WGSL] = Field(
+        default={}, max_length=40, description="edited texts of shader files, by path"
+    )
 
 
 class BenchCreated(BaseModel):

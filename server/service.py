@@ -27,9 +27,10 @@ class Service:
 
     def __init__(self, settings: Settings | None = None) -> None:
         # Said outright, so that FA2_HOST, FA2_PORT and FA2_TOKEN, meant for `fa2 serve`, do not
-        # reach the private server of a test run.
+        # reach the private server of a test run. Nobody looks at its page, so saved shaders are
+        # no news to it.
         self.settings = settings or Settings(
-            host="127.0.0.1", port=0, allow_remote=False, token=None
+            host="127.0.0.1", port=0, allow_remote=False, token=None, watch_shaders=False
         )
         self.app = create_app(self.settings)
         self._server = make_server(self.app)

@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     token: SecretStr | None = None  # demanded on every route when set
     static_dir: DirectoryPath = STATIC
+    watch_shaders: bool = True  # pages are told when a file under static/shaders/ is saved
     tuned_dir: Path = Field(default_factory=tuned_folder)  # what `fa2 tune` has written
 
     max_runs: int = Field(default=1024, ge=1)  # finished ones that are kept; the oldest goes first

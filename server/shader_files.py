@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from server.errors import CaseError
@@ -17,6 +19,20 @@ def shader_paths(static: Path) -> frozenset[str]:
     """
     folder = static / "shaders"
     return frozenset(path.relative_to(folder).as_posix() for path in folder.rglob("*.wgsl"))
+
+
+def texts(static: Path) -> dict[str, bytes]:
+    """The contents of all shader files, by path. A file that goes away meanwhile is left out."""
+    found = {}
+    for path in sorted(shader_paths(static)):
+        with suppress(OSError):
+            found[path] = (static / "shaders" / path).read_bytes()
+    return found
+
+
+def digests(static: Path) -> dict[str, str]:
+    """The SHA-256 of all shader files, hex, by path."""
+    return {path: hashlib.sha256(text).hexdigest() for path, text in texts(static).items()}
 
 
 def check(names: Iterable[str], static: Path) -> None:
