@@ -2,16 +2,18 @@
 /**
  * Sizes as the registry and WGSL constants write them: `16 * TY * (max(D_CHUNK, BC) + 1u)`.
  *
- * Non-negative integers, names, + - * / %, parentheses, max(), min(), ceil_div(); `/` rounds down,
- * as in WGSL. The same grammar reads the registry's formulas and a kernel's own array sizes, so
- * that a test can hold one against the other.
+ * Numbers, names, + - * / %, parentheses, max(), min(), ceil_div(), sqrt(); `/` rounds down unless
+ * the value is to be real, as in WGSL, where the type decides. The same grammar reads the
+ * registry's formulas, a kernel's own array sizes (so that a test can hold one against the other)
+ * and the manifests of kernels that are not ours.
  */
 
-/** @type {Record<string, (a: number, b: number) => number>} */
+/** @type {Record<string, (...values: number[]) => number>} */
 const FUNCTIONS = {
   max: Math.max,
   min: Math.min,
   ceil_div: (a, b) => Math.ceil(a / b),
+  sqrt: Math.sqrt,
 };
 
 /**
@@ -22,7 +24,30 @@ const FUNCTIONS = {
  * @throws {SyntaxError} unknown name or malformed text; the message holds the whole text
  */
 export function evaluateSize(text, names) {
-  const tokens = text.match(/[A-Za-z_]\w*|\d+u?|[-+*/%(),]|\S/g) ?? [];
+  const value = evaluate(text, names);
+  if (!Number.isInteger(value) || value < 0) {
+    throw new SyntaxError(`size "${text}": ${value} is not a size`);
+  }
+  return value;
+}
+
+/** The names that an expression mentions. @param {string} text */
+export const namesIn = (text) =>
+  (text.match(/[A-Za-z_]\w*|\d[\w.]*/g) ?? []).filter(
+    (token) => !/^\d/.test(token) && !Object.hasOwn(FUNCTIONS, token),
+  );
+
+/**
+ * Evaluates an expression.
+ * @param {string} text
+ * @param {Readonly<Record<string, number>>} names values of the names that may occur
+ * @param {boolean} [real] `/` does not round
+ * @returns {number}
+ * @throws {SyntaxError} unknown name or malformed text; the message holds the whole text
+ */
+export function evaluate(text, names, real = false) {
+  const tokens =
+    text.match(/[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?[uif]?|[-+*/%(),]|\S/g) ?? [];
   let next = 0;
 
   /** @param {string} why @returns {never} */
@@ -50,7 +75,8 @@ export function evaluateSize(text, names) {
       const right = atom();
       if (operator === "*") value *= right;
       else if (right === 0) fail("division by zero");
-      else value = operator === "/" ? Math.floor(value / right) : value % right;
+      else if (operator === "%") value %= right;
+      else value = real ? value / right : Math.floor(value / right);
     }
     return value;
   };
@@ -58,19 +84,23 @@ export function evaluateSize(text, names) {
   const atom = () => {
     const token = tokens[next++];
     if (token === undefined) return fail("ends too early");
-    if (/^\d/.test(token)) return Number.parseInt(token, 10);
+    if (/^\d/.test(token)) return Number.parseFloat(token);
+    if (token === "-") return -atom();
     if (token === "(") {
       const value = sum();
       expect(")");
       return value;
     }
     if (tokens[next] === "(" && Object.hasOwn(FUNCTIONS, token)) {
+      const call = FUNCTIONS[token];
       expect("(");
-      const a = sum();
-      expect(",");
-      const b = sum();
+      const values = [sum()];
+      while (values.length < (token === "sqrt" ? 1 : 2)) {
+        expect(",");
+        values.push(sum());
+      }
       expect(")");
-      return FUNCTIONS[token](a, b);
+      return call(...values);
     }
     if (!Object.hasOwn(names, token)) return fail(`unknown name "${token}"`);
     return names[token];
@@ -78,7 +108,6 @@ export function evaluateSize(text, names) {
 
   const value = sum();
   if (next < tokens.length) fail(`"${tokens[next]}" is left over`);
-  if (!Number.isInteger(value) || value < 0) fail(`${value} is not a size`);
   return value;
 }
 
