@@ -28,16 +28,21 @@ _SYSTEM: str = sys.platform  # a plain str: type checkers would drop the other s
 
 
 def tuned_folder() -> Path:
-    """FA2_TUNED_DIR, or the folder of XDG, macOS and Windows for data that is worth keeping."""
+    """FA2_TUNED_DIR, or a folder in this user's data folder."""
     if named := os.environ.get("FA2_TUNED_DIR"):
         return Path(named)
+    return data_folder() / "tuned"
+
+
+def data_folder() -> Path:
+    """Where XDG, macOS and Windows want data that is worth keeping."""
     if _SYSTEM == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
     elif _SYSTEM == "darwin":
         base = Path.home() / "Library/Application Support"
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
-    return base / "fa2" / "tuned"
+    return base / "fa2"
 
 
 def path_of(adapter: Mapping[str, Any], folder: Path) -> Path:

@@ -1,0 +1,152 @@
+"""Writes finished runs into the history, on a thread of its own.
+
+No run waits for it and none is lost by it: what cannot be written (a locked, full, read-only or
+damaged file) is warned of once and left out. ``close`` waits a little for what is still queued.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sqlite3
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from server.bench import Bench
+from server.bench_report import BenchReport
+from server.history_entry import Entry
+from server.history_limits import Limits, trim, trim_outputs
+from server.history_rows import insert
+from server.history_schema import HistoryError, connect, is_damage
+from server.report import Report
+from server.run import Run
+from server.shader_texts import ShaderTexts
+
+log = logging.getLogger("server")
+
+MOST_QUEUED = 4096
+AT_ONCE = 64  # in one transaction
+TRIM_EVERY = 256  # rows
+
+
+class HistoryWriter:
+    """``observe_run`` and ``observe_bench`` may be called until ``close``; they never block."""
+
+    def __init__(
+        self, path: Path, *, origin: str, static: Path, limits: Limits | None = None
+    ) -> None:
+        self.path, self.origin = path, origin
+        self._limits = limits or Limits()
+        self._texts = ShaderTexts(static)
+        self._queue: queue.Queue[Entry | None] = queue.Queue(MOST_QUEUED)
+        self._connection: sqlite3.Connection | None = None
+        self._untrimmed = TRIM_EVERY  # so that the first batch trims what others have left
+        self._warned = False
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="fa2-history", daemon=True)
+        self._thread.start()
+
+    # On the loop's thread
+
+    def observe_run(self, run: Run, report: Report) -> None:
+        """Hands a finished run over. The check of a benchmark is told with the benchmark."""
+        if not run.timing:
+            self._give(Entry.of_run(run, report))
+
+    def observe_bench(self, bench: Bench, report: BenchReport) -> None:
+        self._give(Entry.of_bench(bench, report))
+
+    def close(self, timeout_s: float = 3.0) -> None:
+        """Writes what is queued, for so long at most. Twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(queue.Full):
+            self._queue.put(None, timeout=timeout_s)
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            self._warn(f"was still being written after {timeout_s:g} s; the last runs may lack")
+
+    def _give(self, entry: Entry) -> None:
+        if self._closed:
+            return
+        try:
+            self._queue.put_nowait(entry)
+        except queue.Full:
+            self._warn(f"is more than {MOST_QUEUED} runs behind; some are left out")
+
+    # On the writer's thread
+
+    def _work(self) -> None:
+        more = True
+        while more:
+            batch = [self._queue.get()]
+            with suppress(queue.Empty):
+                while len(batch) < AT_ONCE:
+                    batch.append(self._queue.get_nowait())
+            more = None not in batch
+            entries = [entry for entry in batch if entry is not None]
+            if entries:
+                self._keep(entries)
+        if self._connection is not None:
+            self._connection.close()
+
+    def _keep(self, entries: list[Entry]) -> None:
+        try:
+            try:
+                self._write(entries)
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                self._drop_connection()  # opening it anew moves the damaged file aside
+                self._write(entries)
+        except (sqlite3.Error, OSError, HistoryError) as error:
+            self._drop_connection()
+            self._warn(f"cannot be written: {error}; the runs go on without it")
+        except Exception:  # ours to mend, and still no reason to end the thread
+            self._drop_connection()
+            log.exception("the history %s lacks %d runs", self.path, len(entries))
+
+    def _write(self, entries: list[Entry]) -> None:
+        if self._connection is None:
+            self._connection = connect(self.path)
+        database = self._connection
+        texts = self._texts.all()
+        with transaction(database):
+            for entry in entries:
+                insert(database, entry, origin=self.origin, texts=texts, limits=self._limits)
+            if any(entry.keeps_outputs for entry in entries):
+                trim_outputs(database, self._limits.output_bytes)
+            self._untrimmed += len(entries)
+            if self._untrimmed >= TRIM_EVERY:
+                trim(database, self._limits.rows)
+                self._untrimmed = 0
+
+    def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _warn(self, what: str) -> None:
+        if not self._warned:
+            self._warned = True
+            log.warning("the history %s %s (--no-history or FA2_HISTORY=0: none)", self.path, what)
+
+
+class transaction:  # noqa: N801  reads as a statement
+    """``with transaction(connection):`` all of it or nothing."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._connection.execute("COMMIT")
+        else:
+            with suppress(sqlite3.Error):  # the failure itself may have ended it
+                self._connection.execute("ROLLBACK")

@@ -1,0 +1,34 @@
+"""The texts of the shader files that attention may use, as they lie on disk now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+NOT_ATTENTION = ("train/", "bench/")
+
+
+class ShaderTexts:
+    """Reads a file again only when its time or size has changed."""
+
+    def __init__(self, static: Path) -> None:
+        self._folder = static / "shaders"
+        self._known: dict[str, tuple[tuple[int, int], str]] = {}
+
+    def all(self) -> dict[str, str]:
+        """Texts by path, ``/`` between folders; what cannot be read is left out."""
+        found = {}
+        for file in sorted(self._folder.rglob("*.wgsl")):
+            path = file.relative_to(self._folder).as_posix()
+            if not path.startswith(NOT_ATTENTION) and (text := self._read(file, path)) is not None:
+                found[path] = text
+        return found
+
+    def _read(self, file: Path, path: str) -> str | None:
+        try:
+            stat = file.stat()
+            mark = (stat.st_mtime_ns, stat.st_size)
+            if path not in self._known or self._known[path][0] != mark:
+                self._known[path] = (mark, file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):  # being saved, or just deleted
+            return None
+        return self._known[path][1]
