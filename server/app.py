@@ -31,6 +31,7 @@ from server.security import HostGuard, OriginGuard, SecurityHeaders, TokenGuard
 from server.settings import Settings
 from server.shader_watch import ShaderWatch
 from server.trainings import TrainingStore
+from server.truths import Truths
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -75,6 +76,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings, app.state.pages = settings, pages
     app.state.store, app.state.trainings, app.state.benches = store, trainings, benches
     app.state.heatmaps = routes_heatmap.slots()
+    app.state.truths = Truths(settings.max_truth_bytes)
     problems.install(app)
     app.include_router(site.router)
     app.include_router(routes_pages.router)
