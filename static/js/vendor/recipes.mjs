@@ -43,4 +43,10 @@ export const RECIPES = [
       "@lezer/highlight": ["tags"],
     },
   },
+  {
+    file: "wgsl_reflect.js",
+    name: "wgsl_reflect",
+    types: true,
+    exports: { wgsl_reflect: ["WgslReflect"] },
+  },
 ];

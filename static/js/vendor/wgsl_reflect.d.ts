@@ -1,0 +1,2 @@
+// Built by `npm run vendor`; do not edit.
+export { WgslReflect } from "wgsl_reflect";
