@@ -1,4 +1,4 @@
-"""Shader files: their list, what a case asks of them, and the pages that are told of a saved one."""
+"""Shader files: their list, what a case asks of them, pages that are told of a saved one."""
 
 from __future__ import annotations
 
