@@ -10,6 +10,7 @@
  * @property {string} [kernel]
  * @property {string} [seed]
  * @property {number} [kappa]
+ * @property {string} [page]  the id of the page that does it, if it is another one
  * @property {Record<string, string>} [shaders]  edited texts by path
  * @property {Record<string, unknown>} [own]  a kernel that is not ours
  * @property {{b: number, h: number, i_tile: number, j_tile?: number}} [trace]

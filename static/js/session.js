@@ -135,6 +135,20 @@ export class Session {
     this.#queue.push(job);
   }
 
+  /**
+   * Another page, which does a run that was asked for here, has told how far it is.
+   *
+   * @param {string} run
+   * @param {Progress} progress
+   * @param {string} where  the name of that page
+   */
+  progressed(run, progress, where) {
+    const entry = this.#find(run);
+    if (!entry || entry.state === "done") return;
+    if (entry.state === "queued") this.#update(run, { state: "running" });
+    this.view.onActivity(doing(`${entry.case} · on ${where}`, progress));
+  }
+
   /** @param {string} run */
   cancelled(run) {
     this.#queue.cancel(run);
@@ -147,6 +161,7 @@ export class Session {
   verdict(run, report) {
     this.#queue.cancel(run); // a verdict without our result: a deadline, or a cancellation
     this.#update(run, { state: "done", report, problem: "" });
+    if (!this.busy) this.view.onActivity(""); // of a page that did it in place of this one
   }
 
   /** After the stream was down: what happened meanwhile to the runs that are not over? */
@@ -237,8 +252,7 @@ export class Session {
    * @param {Progress} progress
    */
   #progress(job, progress) {
-    const { phase, done, total } = progress;
-    this.view.onActivity(`${job.case} · ${phase}${total > 1 ? ` ${done} of ${total}` : ""}`);
+    this.view.onActivity(doing(job.case, progress));
     clearTimeout(this.#telling);
     const tell = () => {
       this.#toldAt = performance.now();
@@ -268,6 +282,14 @@ export class Session {
     Object.assign(entry, change);
     this.view.onUpdate(entry);
   }
+}
+
+/**
+ * @param {string} what
+ * @param {Progress} progress
+ */
+function doing(what, { phase, done, total }) {
+  return `${what} · ${phase}${total > 1 ? ` ${done} of ${total}` : ""}`;
 }
 
 /**

@@ -79,6 +79,12 @@ export class Transport {
     this.#connect();
   }
 
+  /** @param {string} label what people call this page from now on */
+  async rename(label) {
+    this.#label = label;
+    await send(`/api/pages/${this.page}/label`, json({ label }));
+  }
+
   #connect() {
     const query = new URLSearchParams({ label: this.#label });
     const stream = new EventSource(`/api/pages/${this.page}/jobs?${query}`);
@@ -183,13 +189,13 @@ export class Transport {
   }
 
   /**
-   * Asks for runs on this page.
+   * Asks for runs, on this page unless `what` names another one; this page is told of them anyway.
    *
-   * @param {{case?: string, suite?: string, kernel?: string, seed?: string, kappa?: number}} what
+   * @param {import("./context.js").RunBody} what
    * @returns {Promise<{runs: string[], cases: string[]}>}
    */
   async requestRuns(what) {
-    return (await send("/api/runs", json({ page: this.page, ...what }))).json();
+    return (await send("/api/runs", json({ page: this.page, asker: this.page, ...what }))).json();
   }
 
   /**

@@ -272,3 +272,21 @@ test("progress is told now and then, the latest of it, and not once the run is o
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.deepEqual(slow.server.log, ["progress run", "done forward:T=4,D=8"]);
 });
+
+test("a run that another page does shows where it is and ends with the verdict", async () => {
+  const { server, session } = bench();
+  server.next = () => {}; // no job comes here
+  /** @type {string[]} */
+  const activity = [];
+  session.view.onActivity = (text) => activity.push(text);
+  await session.start({ case: SUITE[0], page: "phone" });
+  const { run } = session.entries[0];
+  session.progressed(run, { phase: "compile", done: 0, total: 1 }, "pixel8");
+  assert.equal(session.entries[0].state, "running");
+  assert.deepEqual(activity, [`${SUITE[0]} · on pixel8 · compile`]);
+  const report = { case: SUITE[0], status: "pass", message: "", outputs: {} };
+  session.verdict(run, /** @type {any} */ (report));
+  assert.deepEqual([session.over, activity.at(-1)], [true, ""]);
+  session.progressed(run, { phase: "upload", done: 0, total: 1 }, "pixel8");
+  assert.deepEqual([session.over, activity.at(-1)], [true, ""], "late news change nothing");
+});

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 /**
  * What a person must know before reading any number: at most one notice of each topic.
  *
- * @typedef {"webgpu" | "software" | "server" | "request"} Topic
+ * @typedef {"webgpu" | "software" | "server" | "request" | "target"} Topic
  */
 export class Notices {
   /** @type {Map<Topic, HTMLElement>} */
