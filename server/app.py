@@ -14,6 +14,7 @@ from server import (
     problems,
     routes_benches,
     routes_heatmap,
+    routes_history,
     routes_pages,
     routes_runs,
     routes_shaders,
@@ -22,6 +23,8 @@ from server import (
     site,
 )
 from server.benches import BenchStore
+from server.history import History
+from server.history_writer import HistoryWriter
 from server.pages import Pages
 from server.problems import CatchAll
 from server.reaper import reap_forever
@@ -44,6 +47,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     pages = Pages(settings)
     store, trainings = RunStore(settings, pages), TrainingStore(settings, pages)
     benches = BenchStore(settings, pages, store)
+    writer = _history_writer(settings, store, benches)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -75,6 +79,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings, app.state.pages = settings, pages
     app.state.store, app.state.trainings, app.state.benches = store, trainings, benches
+    app.state.history_writer = writer
+    app.state.history = None if settings.history is None else History(settings.history)
     app.state.heatmaps = routes_heatmap.slots()
     app.state.truths = Truths(settings.max_truth_bytes)
     problems.install(app)
@@ -86,6 +92,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(routes_trainings.router)
     app.include_router(routes_benches.router)
     app.include_router(routes_tuned.router)
+    app.include_router(routes_history.router)
     app.mount("/static", site.Static(directory=settings.static_dir), name="static")
     _guard(app, settings)
     return app
@@ -97,6 +104,20 @@ def close(app: FastAPI) -> None:
     app.state.benches.stop()
     app.state.store.stop()
     app.state.trainings.stop()
+    if app.state.history_writer is not None:  # after what the stores have just ended
+        app.state.history_writer.close()
+
+
+def _history_writer(
+    settings: Settings, store: RunStore, benches: BenchStore
+) -> HistoryWriter | None:
+    """What writes finished runs and benchmarks down, where there is to be a history."""
+    if settings.history is None:
+        return None
+    writer = HistoryWriter(settings.history, origin=settings.origin, static=settings.static_dir)
+    store.observers.append(writer.observe_run)
+    benches.observers.append(writer.observe_bench)
+    return writer
 
 
 def _guard(app: FastAPI, settings: Settings) -> None:

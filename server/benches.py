@@ -13,6 +13,8 @@ they hop.
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from typing import Any
 
 from server import bench_report
@@ -29,6 +31,8 @@ from server.report import Report, RunError
 from server.runs import RunStore
 from server.settings import Settings
 
+log = logging.getLogger("server")
+
 LEAST_SAMPLES = 30
 MOST_SAMPLES = 10_000
 SAMPLED_ABOVE = 1024
@@ -44,6 +48,8 @@ class BenchStore:
         self._tasks = pages.tasks
         self._runs = runs
         self._benches: dict[str, Bench] = {}
+        self.observers: list[Callable[[Bench, BenchReport], None]] = []
+        """Called on the loop's thread with every finished benchmark; they must not block."""
         self._loop = Loop()
 
     # From any thread
@@ -169,6 +175,11 @@ class BenchStore:
         bench.settle(report)
         told = {"bench": bench.id, "report": bench.to_dict()}
         self._pages.send(page, "bench-report", told)
+        for observe in self.observers:
+            try:
+                observe(bench, report)
+            except Exception:  # somebody who looks on is nothing that others wait for
+                log.exception("an observer failed on %s", bench.run.case)
         self._evict(keep=bench)
         self._tasks.dispatch()
 

@@ -31,8 +31,8 @@ LAST = "last"
 
 _COLUMNS = (
     "runs.seq, runs.id AS run, kind, origin, finished, case_id AS 'case', kernel, own, status,"
-    " worst, bad, elapsed_ns, gpu_ns, median_ns, tflops, engine, adapters.name AS adapter, shader_sha256,"
-    " edited, kept_bytes"
+    " worst, bad, elapsed_ns, gpu_ns, median_ns, tflops, engine, adapters.name AS adapter,"
+    " shader_sha256, edited, kept_bytes"
 )
 _FROM = "FROM runs LEFT JOIN adapters ON adapters.id = runs.adapter"
 

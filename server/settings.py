@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import DirectoryPath, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from server.history_place import path_or_off
 from server.paths import STATIC
 from server.tuned import tuned_folder
 
@@ -41,6 +42,8 @@ class Settings(BaseSettings):
     static_dir: DirectoryPath = STATIC
     watch_shaders: bool = True  # pages are told when a file under static/shaders/ is saved
     tuned_dir: Path = Field(default_factory=tuned_folder)  # what `fa2 tune` has written
+    history: Path | None = None  # the file in which finished runs are kept; 0 or off: nowhere
+    origin: str = "page"  # who asks for the runs, for the history
 
     max_runs: int = Field(default=1024, ge=1)  # finished ones that are kept; the oldest goes first
     max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused
@@ -82,6 +85,11 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return [name.strip() for name in value.split(",") if name.strip()]
         return value
+
+    @field_validator("history", mode="before")
+    @classmethod
+    def _path_or_off(cls, value: Any) -> Any:
+        return path_or_off(value) if isinstance(value, str) else value
 
     @field_validator("token")
     @classmethod

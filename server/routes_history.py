@@ -1,0 +1,120 @@
+"""Finished runs of earlier times: listed, read, forgotten, and packed up for elsewhere.
+
+Plain functions, which FastAPI runs on other threads: SQLite is read with waits of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from starlette.responses import Response
+
+from server.history import History, Kept
+from server.history_filter import LONGEST, MOST, Filter
+from server.history_schema import HistoryError
+from server.problems import Problem
+from server.report import jsonable
+from server.schemas_history import HistoryOut, HistoryRow, HistoryRunOut
+from server.strict_json import StrictRoute
+
+router = APIRouter(prefix="/api/history", route_class=StrictRoute, tags=["history"])
+
+Pattern = Annotated[str, Query(max_length=LONGEST)]
+RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{1,32}$")]
+Sha256 = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _history(request: Request) -> History:
+    history: History | None = request.app.state.history
+    if history is None:
+        raise Problem(404, "no-history", "this server keeps no history: it was turned off")
+    return history
+
+
+Known = Annotated[History, Depends(_history)]
+
+
+def _kept(run: RunId, history: Known) -> Kept:
+    try:
+        found = history.get(run)
+    except HistoryError as error:
+        raise Problem(503, "history", error.message) from None
+    if found is None:
+        raise Problem(404, "unknown-run", f"the history has no run {run!r}; it may be forgotten")
+    return found
+
+
+KeptRun = Annotated[Kept, Depends(_kept)]
+
+
+@router.get("")
+def listing(
+    request: Request,
+    case: Pattern = "",
+    kernel: Pattern = "",
+    status: Pattern = "",
+    adapter: Pattern = "",
+    since: Annotated[str, Query(max_length=40)] = "",
+    before: Annotated[int | None, Query(ge=0, lt=2**63)] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = 100,
+) -> HistoryOut:
+    """Newest first. ``case``, ``kernel``, ``adapter``: globs, or words that may stand anywhere;
+    ``status``: some with commas; ``since``: 24h, 7d or a date; ``before``: the ``next`` before.
+    """
+    history: History | None = request.app.state.history
+    wanted = Filter(
+        case=case,
+        kernel=kernel,
+        status=status,
+        adapter=adapter,
+        since=since,
+        before=before,
+        limit=limit,
+    )
+    if history is None:
+        wanted.sql()  # a bad filter is one here too
+        return HistoryOut(kept=False, runs=[], next=None)
+    try:
+        rows = history.rows(wanted)
+    except HistoryError as error:
+        raise Problem(503, "history", error.message) from None
+    after = rows[-1]["seq"] if len(rows) == limit else None
+    return HistoryOut(kept=True, runs=[HistoryRow(**told(row)) for row in rows], next=after)
+
+
+@router.get("/{run}")
+def read(kept: KeptRun) -> HistoryRunOut:
+    """The report, what was asked for, and which texts it was made of."""
+    return HistoryRunOut(**told(kept.to_dict()))
+
+
+@router.get("/{run}/texts/{sha256}")
+def text(run: RunId, sha256: Sha256, history: Known) -> Response:
+    """A shader file as the run had it."""
+    try:
+        found = history.text(run, sha256)
+    except HistoryError as error:
+        raise Problem(503, "history", error.message) from None
+    if found is None:
+        raise Problem(404, "unknown-text", f"run {run!r} has no text {sha256[:12]}…")
+    return Response(found, media_type="text/plain; charset=utf-8")
+
+
+@router.delete("/{run}", status_code=204)
+def forget(run: RunId, history: Known) -> None:
+    """Forgets one run for good."""
+    try:
+        found = history.delete(run)
+    except HistoryError as error:
+        raise Problem(503, "history", error.message) from None
+    if not found:
+        raise Problem(404, "unknown-run", f"the history has no run {run!r}; it may be forgotten")
+
+
+def told(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON: times as ISO 8601 in UTC, infinity as a string."""
+    finished = datetime.fromtimestamp(row["finished"], UTC).isoformat(timespec="milliseconds")
+    return {**jsonable(row), "finished": finished}
