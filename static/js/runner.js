@@ -260,6 +260,11 @@ export class Runner {
     return this.#library.attention;
   }
 
+  /** The shader files may have changed: what runs next is made of what they are then. */
+  reload() {
+    this.#library?.attention.reload();
+  }
+
   /**
    * @param {Job} job
    * @returns {Done}

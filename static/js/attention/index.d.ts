@@ -94,6 +94,10 @@ export type PlanOptions = {
      * "auto" (default), a family ("fa2", "baseline") or a kernel's name
      */
     kernel?: string;
+    /**
+     * kernels that can tell their state after each tile do so (`prepare`)
+     */
+    trace?: boolean;
 };
 export type Limits = {
     /**
@@ -225,7 +229,7 @@ export type Pass = {
      */
     work: number;
 };
-export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores" | "o_part" | "ml_part";
+export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores" | "o_part" | "ml_part" | "dbg";
 export type Plan = {
     /**
      * name of the chosen kernel
@@ -277,6 +281,11 @@ export type Plan = {
      * uniform members shared by all passes
      */
     params: Readonly<Record<string, number>>;
+    /**
+     * of a prepared operation that binds the buffer `dbg`: the
+     * kernels that tell their tiles; [] where dbg() alone is called
+     */
+    traced?: readonly string[];
 };
 export type Buffers = Partial<Record<TensorName | "qkv", GPUBuffer | GPUBufferBinding>>;
 export type Encode = (encoder: GPUCommandEncoder, buffers: Buffers, timestampWrites?: GPUComputePassTimestampWrites) => void;
@@ -329,6 +338,11 @@ export type Attention = {
      * compiles; pipelines are cached by the SHA-256 of their text. Throws CompileError too
      */
     prepare: (spec: Spec, options?: PlanOptions) => Promise<Operation>;
+    /**
+     * the shader files may have changed: the next `prepare` fetches them
+     * anew. Operations stay as they are, and so do pipelines, by their text
+     */
+    reload: () => void;
     /**
      * bytes of the buffers that the library holds
      * at this moment, by label
@@ -459,6 +473,62 @@ export declare function requiredLimits(spec: Spec, adapter: Described, options?:
  * @throws {SpecError} an unknown kernel, a tile that the kernel does not have, a bad condition
  */
 export declare function checkTuned(table: TunedTable): TunedTable;
+
+export type Message = {
+    type: "error" | "warning" | "info";
+    text: string;
+    /**
+     * path under the shader folder, or "(constants)"
+     */
+    file: string;
+    /**
+     * 1-based; 0 = unknown
+     */
+    line: number;
+    /**
+     * 1-based, in UTF-16 units; 0 = unknown. Beyond the end of the line when
+     * it lies in a further copy of an `@unroll`ed loop
+     */
+    column: number;
+    /**
+     * of what it is about, in UTF-16 units; 0 = unknown
+     */
+    length: number;
+};
+export type Diagnosis = {
+    plan: Plan;
+    /**
+     * that its passes are made of, kernels first
+     */
+    files: string[];
+    /**
+     * each once, in the order of the passes
+     */
+    messages: Message[];
+};
+/**
+ * Composes the shaders of a request and has them checked. A pipeline may still be refused: limits
+ * are looked at only there.
+ * @param {GPUDevice} device
+ * @param {Spec} spec
+ * @param {object} [options]
+ * @param {string} [options.kernel] as for `prepare`
+ * @param {URL} [options.shaderBase] folder of the .wgsl files
+ * @param {Readonly<Record<string, string>>} [options.shaders] texts by path under that folder, used
+ *   instead of fetching
+ * @param {TunedTable} [options.tuned] tiles measured on this adapter
+ * @param {Described} [options.adapter] whose limits choose the tiles, where
+ *   the device that will run them is yet to be asked for; default: those of `device`
+ * @returns {Promise<Diagnosis>}
+ * @throws {SpecError | Unsupported} there is no plan
+ */
+export declare function diagnose(device: GPUDevice, spec: Spec, options?: {
+    kernel?: string;
+    shaderBase?: URL;
+    shaders?: Readonly<Record<string, string>>;
+    tuned?: TunedTable;
+    adapter?: Described;
+}): Promise<Diagnosis>;
 
 /**
  * Attention on a device. Nothing is fetched or compiled before `prepare`.

@@ -13,6 +13,7 @@
 import { compose } from "./compose.js";
 import { Unsupported } from "./errors.js";
 import { factsOf, withoutSubgroups } from "./facts.js";
+import { instrumented, withTelling } from "./instrument.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
 import { digest, Pipelines } from "./pipelines.js";
@@ -21,6 +22,7 @@ import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 import { subgroupsAsTold } from "./subgroups.js";
 import { checkTuned } from "./tuned.js";
 
+export { diagnose } from "./diagnose.js";
 export { AttentionError, CompileError, ComposeError, SpecError, Unsupported } from "./errors.js";
 export { isSoftware, usefulFeatures } from "./facts.js";
 export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
@@ -78,12 +80,23 @@ export function createAttention(device, options = {}) {
     plan: (spec, options) => buildPlan(spec, facts, options, tuned),
 
     prepare: async (spec, options) => {
-      const plan = await proven(spec, options);
-      const compiled = await Promise.all(
-        plan.passes.map(async (pass) => {
+      const found = await proven(spec, options);
+      const parts = await Promise.all(
+        found.passes.map(async (pass) => {
           const texts = await sources.closure(pass.file, pass.roles);
-          return pipelines.get(pass, compose(pass.file, pass.constants, texts, pass));
+          const trace = options?.trace ?? false;
+          const most = facts.limits.maxStorageBuffersPerShaderStage;
+          const telling = instrumented(pass, texts, trace, most);
+          if (telling === null) return { pass, texts, telling };
+          for (const file of telling.also) Object.assign(texts, await sources.closure(file));
+          return { pass: telling.pass, texts, telling };
         }),
+      );
+      const plan = withTelling(found, parts);
+      const compiled = await Promise.all(
+        parts.map(({ pass, texts, telling }) =>
+          pipelines.get(pass, compose(pass.file, pass.constants, texts, { ...pass, ...telling })),
+        ),
       );
       const texts = compiled.map(({ sha256 }) => sha256);
       const sha256 = texts.length === 1 ? texts[0] : await digest(texts.join("\n"));
@@ -102,6 +115,8 @@ export function createAttention(device, options = {}) {
       }
       return operation;
     },
+
+    reload: () => sources.forget(),
 
     allocated: () => memory.live(),
 

@@ -51,6 +51,11 @@ export class ShaderSources {
     return texts;
   }
 
+  /** The files may have changed: the next caller fetches them anew. */
+  forget() {
+    this.#fetched.clear();
+  }
+
   /** @param {string} path @param {import("./compose.js").Place} place */
   #read(path, place) {
     if (Object.hasOwn(this.#given, path)) return Promise.resolve(this.#given[path]);
@@ -58,7 +63,10 @@ export class ShaderSources {
     if (known !== undefined) return known;
     const text = this.#fetch(path, place);
     this.#fetched.set(path, text);
-    text.catch(() => this.#fetched.delete(path)); // a failed fetch may be tried again
+    text.catch(() => {
+      // A failed fetch may be tried again; another one may be under way already.
+      if (this.#fetched.get(path) === text) this.#fetched.delete(path);
+    });
     return text;
   }
 

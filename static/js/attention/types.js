@@ -47,6 +47,7 @@
  * What decides among kernels and tiles.
  * @typedef {object} PlanOptions
  * @property {string} [kernel] "auto" (default), a family ("fa2", "baseline") or a kernel's name
+ * @property {boolean} [trace] kernels that can tell their state after each tile do so (`prepare`)
  */
 
 /**
@@ -130,9 +131,10 @@
  */
 
 /**
- * dscores, delta, o_part and ml_part, and attn in a backward, are the library's own.
+ * dscores, delta, o_part and ml_part, and attn in a backward, are the library's own; dbg is where
+ * kernels tell their state, the caller's, and bound in operations alone that tell some.
  * @typedef {"q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores"
- *   | "o_part" | "ml_part"} TensorName one for each number in bindings.js
+ *   | "o_part" | "ml_part" | "dbg"} TensorName one for each number in bindings.js
  */
 
 /**
@@ -152,6 +154,8 @@
  * @property {number} ownBytes what `prepare` allocates in all: scratch and the uniform
  * @property {number} sizeBytes the caller's and the library's together
  * @property {Readonly<Record<string, number>>} params uniform members shared by all passes
+ * @property {readonly string[]} [traced] of a prepared operation that binds the buffer `dbg`: the
+ *   kernels that tell their tiles; [] where dbg() alone is called
  */
 
 /**
@@ -198,6 +202,8 @@
  *   nothing. Throws SpecError, Unsupported
  * @property {(spec: Spec, options?: PlanOptions) => Promise<Operation>} prepare plans and
  *   compiles; pipelines are cached by the SHA-256 of their text. Throws CompileError too
+ * @property {() => void} reload the shader files may have changed: the next `prepare` fetches them
+ *   anew. Operations stay as they are, and so do pipelines, by their text
  * @property {() => Record<string, number>} allocated bytes of the buffers that the library holds
  *   at this moment, by label
  * @property {() => void} destroy frees every operation; the buffers and the device are the caller's
