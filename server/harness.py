@@ -44,6 +44,8 @@ class Harness(Life):
     ``launch``: "playwright" or "process"; None takes Playwright where it can.
     ``webgpu=False`` leaves the browser as it comes, without the switches that make WebGPU appear.
     ``without`` names WebGPU features that kernels must do without, "shader-f16" for example.
+    ``history`` keeps the runs in the user's history (`fa2 history`): True, or a word that says who
+    asked for them.
 
     Raises NoBrowser, NoAdapter, and CaseError for an argument that is none of these.
     """

@@ -35,6 +35,7 @@ class Life:
         browser_args: Sequence[str] = (),
         webgpu: bool = True,
         without: Sequence[str] = (),
+        history: bool | str = False,
     ) -> None:
         if adapter not in ADAPTERS:
             raise CaseError(f"adapter={adapter!r} is unknown; use one of {', '.join(ADAPTERS)}")
@@ -42,6 +43,7 @@ class Life:
             raise CaseError(f"timeout_s={timeout_s!r} must be a positive number of seconds")
         self.timeout_s = timeout_s
         self._browser, self._launch = browser, launch
+        self._origin = "python" if history is True else history or None
         for name in without:
             if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
                 raise CaseError(
@@ -60,7 +62,7 @@ class Life:
             if self._worker is None:
                 found = browser.find(self._browser, headed=self._options.headed)
                 launcher = choose_launcher(found, self._launch)
-                worker = Worker(Opening(found, launcher, self._options))
+                worker = Worker(Opening(found, launcher, self._options), self._origin)
                 worker.start()
                 self._worker = worker
                 atexit.register(self.close)

@@ -10,6 +10,7 @@ from server.app import create_app
 from server.bench import Bench
 from server.benches import BenchStore
 from server.errors import PageError
+from server.history_place import history_file
 from server.pages import Pages
 from server.run import Run
 from server.runs import RunStore
@@ -25,12 +26,19 @@ class Service:
     """``with Service() as s:`` serves at ``s.url``; ``s.store``, ``s.trainings``, ``s.benches`` and
     ``s.pages`` are its state."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, *, origin: str | None = None) -> None:
+        """``origin``: under which name runs are kept in the user's history; None keeps none."""
         # Said outright, so that FA2_HOST, FA2_PORT and FA2_TOKEN, meant for `fa2 serve`, do not
         # reach the private server of a test run. Nobody looks at its page, so saved shaders are
         # no news to it.
         self.settings = settings or Settings(
-            host="127.0.0.1", port=0, allow_remote=False, token=None, watch_shaders=False
+            host="127.0.0.1",
+            port=0,
+            allow_remote=False,
+            token=None,
+            watch_shaders=False,
+            history=history_file() if origin else None,
+            origin=origin or "python",
         )
         self.app = create_app(self.settings)
         self._server = make_server(self.app)

@@ -27,9 +27,10 @@ LOSSES_PER_BROWSER = 2
 class Worker:
     """Raises NoBrowser and NoAdapter, when it starts and whenever a browser has to be opened."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: Opening, origin: str | None = None) -> None:
+        """``origin``: under which name runs are kept in the user's history; None keeps none."""
         self._opening = opening
-        self._service = Service()
+        self._service = Service(origin=origin)
         self.session: Session | None = None
         self.current: Run | Training | Bench | None = None  # under way
         self._losses = 0
