@@ -12,7 +12,8 @@ import { unroll } from "./unroll.js";
 
 /**
  * @typedef {import("./errors.js").Place} Place
- * @typedef {number | boolean} Constant a u32 or a bool
+ * @typedef {number | boolean | {type: string, value: string}} Constant a u32, a bool, or a literal of
+ *   another type
  * @typedef {object} Composed
  * @property {string} text the whole shader
  * @property {(line: number, column: number) => Place} locate from a place in `text` to one on disk
@@ -28,7 +29,8 @@ export const CONSTANTS_FILE = "(constants)";
  * @param {object} [options]
  * @param {Readonly<Record<string, string>>} [options.roles] the file that plays each role
  * @param {readonly string[]} [options.enable] WGSL extensions to enable
- * @param {readonly import("./params.js").Member[]} [options.params] members of `struct Params`
+ * @param {readonly import("./params.js").Member[] | null} [options.params] members of
+ *   `struct Params`; null = it may have any
  * @returns {Composed}
  * @throws {ComposeError} a `@use` that names no file or comes twice, a role without a file, a constant that the text never
  *   mentions or declares itself, a `struct Params` that differs from `params`
@@ -38,11 +40,10 @@ export function compose(file, constants, sources, options = {}) {
   const files = usedFiles(file, sources, roles);
   const prefix = enable.map((name) => `enable ${name}; `).join("");
   const parts = files.map((name) => ({ name, lines: sources[name].split("\n") }));
-  const declarations = Object.entries(constants).map(([name, value]) =>
-    typeof value === "boolean"
-      ? `const ${name}: bool = ${value};`
-      : `const ${name}: u32 = ${value}u;`,
-  );
+  const declarations = Object.entries(constants).map(([name, constant]) => {
+    const { type, value } = literalOf(constant);
+    return `const ${name}: ${type} = ${value};`;
+  });
   parts.push({ name: CONSTANTS_FILE, lines: declarations });
   const body = parts.flatMap((part) => part.lines).join("\n");
 
@@ -79,11 +80,17 @@ export function compose(file, constants, sources, options = {}) {
       );
     }
   }
-  const mismatch = paramsMismatch(own, params);
+  const mismatch = params && paramsMismatch(own, params);
   if (mismatch) refuse(mismatch.message, mismatch.index);
   // Line by line the same text, so `locate` serves both.
   const unrolled = unroll(body, code, numbersOf(constants), refuse);
   return { text: prefix + unrolled.text, locate };
+}
+
+/** @param {Constant} constant */
+function literalOf(constant) {
+  if (typeof constant === "boolean") return { type: "bool", value: `${constant}` };
+  return typeof constant === "number" ? { type: "u32", value: `${constant}u` } : constant;
 }
 
 /**
