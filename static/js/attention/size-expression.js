@@ -113,7 +113,7 @@ export function evaluate(text, names, real = false) {
 
 /**
  * The constants that a size may name.
- * @param {readonly Readonly<Record<string, number | boolean>>[]} constants
+ * @param {readonly Readonly<Record<string, unknown>>[]} constants
  * @returns {Record<string, number>}
  */
 export const numbersOf = (...constants) =>

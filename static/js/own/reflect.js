@@ -1,0 +1,157 @@
+// @ts-check
+/**
+ * What a WGSL text says of itself: entry points, the variables that each of them binds, the layout
+ * of its uniforms, override constants. Read with wgsl_reflect, which is loaded when first needed.
+ */
+
+import { withoutComments } from "../attention/compose.js";
+
+/**
+ * @typedef {object} Member a scalar or a vector in a buffer
+ * @property {string} path "T", "shape.T", "rows[2]"; "" when the buffer is nothing else
+ * @property {string} type of a component: "u32", "i32", "f32", "f16"
+ * @property {number} count of components
+ * @property {number} offset bytes
+ */
+
+/**
+ * @typedef {object} Variable
+ * @property {string} name
+ * @property {number} group
+ * @property {number} binding
+ * @property {"uniform" | "read" | "read_write"} access
+ * @property {readonly Member[] | null} members of fixed size; null for an array without an end
+ * @property {string} type as people write it: "array<f32>"
+ * @property {number} size bytes; 0 for an array without an end
+ */
+
+/**
+ * @typedef {object} Override
+ * @property {string} name
+ * @property {string} key what a pipeline's `constants` call it: its name or its @id
+ * @property {string} type "u32", "i32", "f32", "f16", "bool"
+ * @property {number | undefined} value its default, where that is a number; NaN = an expression
+ */
+
+/**
+ * @typedef {object} Reflection
+ * @property {ReadonlyMap<string, readonly Variable[]>} entries what each entry point binds
+ * @property {readonly Override[]} overrides
+ * @property {Readonly<Record<string, number>>} constants `const NAME = 16u;` of the text
+ * @property {string} code the text without comments
+ */
+
+/**
+ * Names that WGSL reserves nowhere and wgsl_reflect takes for keywords; we call a workgroup so.
+ * Those within `var<…>` and `ptr<…>` stay.
+ */
+const NOT_RESERVED =
+  /\b(?:var|ptr)\s*<\s*[a-z_]+|\b(workgroup|private|function|storage|uniform|read|write)\b(?!\s*>)/g;
+
+/**
+ * @param {string} text
+ * @returns {Promise<Reflection>}
+ * @throws {Error} wgsl_reflect cannot read it
+ */
+export async function reflect(text) {
+  const { WgslReflect } = await import("../vendor/wgsl_reflect.js");
+  const code = withoutComments(text);
+  const readable = code
+    .replace(NOT_RESERVED, (all, name) => (name ? `${name}_` : all))
+    // Expressions in this attribute are beyond it, and nobody here asks for their value.
+    .replace(/@workgroup_size\s*\(((?:[^()]|\([^()]*\))*)\)/g, (all, list) =>
+      /^[\w\s,]*$/.test(list) ? all : "@workgroup_size(1)",
+    );
+  const found = new WgslReflect(readable);
+  return {
+    entries: new Map(
+      found.entry.compute.map(({ name, resources }) => [name, resources.map(variableOf)]),
+    ),
+    overrides: overridesOf(code),
+    constants: constantsOf(code),
+    code,
+  };
+}
+
+/** @param {import("wgsl_reflect").VariableInfo} info @returns {Variable} */
+function variableOf(info) {
+  const { name, group, binding, resourceType } = info;
+  const UNIFORM = 0;
+  const STORAGE = 1;
+  if (resourceType !== UNIFORM && resourceType !== STORAGE) {
+    throw new Error(`${name} is neither a uniform nor a storage buffer`);
+  }
+  const writes = info.access.includes("write");
+  return {
+    name,
+    group,
+    binding,
+    access: resourceType === UNIFORM ? "uniform" : writes ? "read_write" : "read",
+    members: membersOf(info.type, "", 0),
+    type: info.type.getTypeName(),
+    size: info.size,
+  };
+}
+
+/**
+ * @param {any} type TypeInfo of wgsl_reflect
+ * @param {string} path
+ * @param {number} offset
+ * @returns {Member[] | null} null when an array has no end
+ */
+function membersOf(type, path, offset) {
+  if (type.isStruct) {
+    const each = type.members.map((/** @type {any} */ member) =>
+      membersOf(member.type, path ? `${path}.${member.name}` : member.name, offset + member.offset),
+    );
+    return each.includes(null) ? null : each.flat();
+  }
+  if (type.isArray) {
+    if (!type.count) return null;
+    const each = Array.from({ length: type.count }, (_, n) =>
+      membersOf(type.format, `${path}[${n}]`, offset + n * type.stride),
+    );
+    return each.includes(null) ? null : /** @type {Member[]} */ (each.flat());
+  }
+  const [, size, suffix] = /^vec([234])([iufh]?)$/.exec(type.name) ?? [];
+  if (size === undefined) return [{ path, type: type.name, count: 1, offset }];
+  const short = { i: "i32", u: "u32", f: "f32", h: "f16" };
+  const component = suffix ? short[/** @type {"u"} */ (suffix)] : type.format.name;
+  return [{ path, type: component, count: Number(size), offset }];
+}
+
+/** @param {string} code @returns {Override[]} */
+function overridesOf(code) {
+  const found = code.matchAll(
+    /(?:@id\s*\(\s*(\d+)\s*\)\s*)?\boverride\s+(\w+)\s*(?::\s*(\w+))?\s*(?:=\s*([^;]+?)\s*)?;/g,
+  );
+  return [...found].map(([, id, name, type, value]) => ({
+    name,
+    key: id ?? name,
+    type: type ?? typeOfLiteral(value ?? ""),
+    value: value === undefined ? undefined : numberOf(value),
+  }));
+}
+
+/** @param {string} code @returns {Record<string, number>} */
+function constantsOf(code) {
+  const found = [...code.matchAll(/\bconst\s+(\w+)\s*(?::\s*\w+\s*)?=\s*([\w.]+)\s*;/g)];
+  return Object.fromEntries(
+    found.flatMap(([, name, value]) =>
+      Number.isNaN(numberOf(value)) ? [] : [[name, numberOf(value)]],
+    ),
+  );
+}
+
+/** @param {string} text of a literal */
+function typeOfLiteral(text) {
+  if (/^(true|false)$/.test(text)) return "bool";
+  if (/^\d+u$/.test(text)) return "u32";
+  return /[.f]/.test(text) ? "f32" : "i32";
+}
+
+/** A literal's value, NaN for any other expression. @param {string} text */
+function numberOf(text) {
+  if (text === "true" || text === "false") return Number(text === "true");
+  return /^-?\d+(\.\d*)?(e[-+]?\d+)?[uifh]?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+}
