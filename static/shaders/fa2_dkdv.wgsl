@@ -89,6 +89,7 @@ fn process(item: Item, tx: u32, ty: u32) {
     let q_at = params.q_offset + item.b * params.q_batch + h * params.q_head;
     let do_at = params.do_offset + item.b * params.do_batch + h * params.do_head;
     let head = (item.b * params.H + h) * params.Tq;
+    // @trace trace_head(item.b, h);
     for (var i0 = first; i0 < params.Tq; i0 += BR) {  // the same bounds for the whole workgroup
       let i = i0 + tx;
       let S = products(false, k_at, j, q_at, i0, tx, ty);  // [A2:10]
@@ -101,6 +102,15 @@ fn process(item: Item, tx: u32, ty: u32) {
                            slope(P[1], dP[1], i + TX, head),
                            slope(P[2], dP[2], i + 2u * TX, head),
                            slope(P[3], dP[3], i + 3u * TX, head));
+      // @trace let rows = vec4<u32>(i, i + TX, i + 2u * TX, i + 3u * TX);
+      // @trace for (var n = 0u; n < 4u && ty == 0u; n++) {
+      // @trace   let at = head + min(rows[n], params.Tq - 1u);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_LSE, rows[n], j, LSE[at]);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_DELTA, rows[n], j, delta[at]);
+      // @trace }
+      // @trace trace_pairs_by_key(TRACE_DKDV + TRACE_WEIGHT, i, j, TX, P);
+      // @trace trace_pairs_by_key(TRACE_DKDV + TRACE_DP, i, j, TX, dP);
+      // @trace trace_pairs_by_key(TRACE_DKDV + TRACE_DS, i, j, TX, dS);
       accumulate(&dV_j, P, true, do_at, i0, tx, ty);   // [A2:12]
       accumulate(&dK_j, dS, false, q_at, i0, tx, ty);  // [A2:16]
     }

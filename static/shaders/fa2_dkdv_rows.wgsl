@@ -64,6 +64,7 @@ fn fa2_dkdv_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
     let q_at = params.q_offset + item.b * params.q_batch + h * params.q_head;
     let do_at = params.do_offset + item.b * params.do_batch + h * params.do_head;
     let head = (item.b * params.H + h) * params.Tq;
+    // @trace trace_head(item.b, h);
     for (var i0 = first; i0 < params.Tq; i0 += BR) {
       var q_rows: WalkedRows;
       var do_rows: WalkedRows;
@@ -90,6 +91,13 @@ fn fa2_dkdv_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
           P[r][n] = p;  // [A2:11]
           dS[r][n] = mat4x4<f32>(p[0] * (dp[0] - D_i.x), p[1] * (dp[1] - D_i.y),
                                  p[2] * (dp[2] - D_i.z), p[3] * (dp[3] - D_i.w));  // [A2:14]
+          // @trace for (var e = 0u; e < 4u && r == 0u; e++) {
+          // @trace   trace_pair(TRACE_DKDV + TRACE_LSE, i + e, keys.x, L[e]);
+          // @trace   trace_pair(TRACE_DKDV + TRACE_DELTA, i + e, keys.x, D_i[e]);
+          // @trace }
+          // @trace trace_pairs_by_key(TRACE_DKDV + TRACE_WEIGHT, i, keys.x, 1u, p);
+          // @trace trace_pairs_by_key(TRACE_DKDV + TRACE_DP, i, keys.x, 1u, dp);
+          // @trace trace_pairs_by_key(TRACE_DKDV + TRACE_DS, i, keys.x, 1u, dS[r][n]);
         }
       }
       accumulate(&dV_j, all_kept(), &P, true, do_rows);   // [A2:12]

@@ -60,6 +60,7 @@ fn fa2_dkdv_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
     let q_at = params.q_offset + item.b * params.q_batch + h * params.q_head;
     let do_at = params.do_offset + item.b * params.do_batch + h * params.do_head;
     let head = (item.b * params.H + h) * params.Tq;
+    // @trace trace_head(item.b, h);
     for (var i0 = first; i0 < params.Tq; i0 += BR) {  // the same bounds for the whole workgroup
       var P = Scores();
       add_products(&P, false, k_at, j0, q_at, i0, lane);  // [A2:10], S until the next loop
@@ -71,6 +72,9 @@ fn fa2_dkdv_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
         for (var r = 0u; r < ROWS; r++) { // @unroll
           let seen = !edge || j0 + ty + TY * r < end;
           P[r * KEYS + n] = probability(P[r * KEYS + n], L_log2, seen);  // [A2:11]
+          // @trace let j = j0 + ty + TY * r;
+          // @trace if (ty == 0u && r == 0u) { trace_pair(TRACE_DKDV + TRACE_LSE, i, j, L_log2 * LN_2); }
+          // @trace trace_pair(TRACE_DKDV + TRACE_WEIGHT, i, j, P[r * KEYS + n]);
         }
       }
       accumulate(&dV_j, &P, true, do_at, i0, lane);  // [A2:12]
@@ -79,7 +83,12 @@ fn fa2_dkdv_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
       for (var n = 0u; n < KEYS; n++) { // @unroll
         let delta_i = delta[head + min(i0 + tx + TX * n, params.Tq - 1u)];
         for (var r = 0u; r < ROWS; r++) { // @unroll
+          // @trace let i = i0 + tx + TX * n;
+          // @trace let j = j0 + ty + TY * r;
+          // @trace if (ty == 0u && r == 0u) { trace_pair(TRACE_DKDV + TRACE_DELTA, i, j, delta_i); }
+          // @trace trace_pair(TRACE_DKDV + TRACE_DP, i, j, dS[r * KEYS + n]);
           dS[r * KEYS + n] = P[r * KEYS + n] * (dS[r * KEYS + n] - delta_i);  // [A2:14]
+          // @trace trace_pair(TRACE_DKDV + TRACE_DS, i, j, dS[r * KEYS + n]);
         }
       }
       accumulate(&dK_j, &dS, false, q_at, i0, lane);  // [A2:16]

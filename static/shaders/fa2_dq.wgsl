@@ -74,6 +74,7 @@ fn process(item: Item, tx: u32, ty: u32) {
   let L = vec4<f32>(LSE[rows.x], LSE[rows.y], LSE[rows.z], LSE[rows.w]);
   let D_i = vec4<f32>(delta[rows.x], delta[rows.y], delta[rows.z], delta[rows.w]);
   var dQ_i = Sums();
+  // @trace trace_head(item.b, item.h);
 
   for (var j0 = 0u; j0 < last_end; j0 += BC) {  // the same bounds for the whole workgroup
     let j = j0 + tx;
@@ -85,6 +86,11 @@ fn process(item: Item, tx: u32, ty: u32) {
     let dP = products(true, do_at, i, v_at, j0, tx, ty);  // [A2:13]
     let dS = mat4x4<f32>(P[0] * (dP[0] - D_i), P[1] * (dP[1] - D_i),
                          P[2] * (dP[2] - D_i), P[3] * (dP[3] - D_i));  // [A2:14]
+    // @trace if (tx == 0u) { trace_rows(TRACE_DQ + TRACE_LSE, 0u, i, 0u, L); }
+    // @trace if (tx == 0u) { trace_rows(TRACE_DQ + TRACE_DELTA, 0u, i, 0u, D_i); }
+    // @trace trace_pairs(TRACE_DQ + TRACE_WEIGHT, i, j, TX, P);
+    // @trace trace_pairs(TRACE_DQ + TRACE_DP, i, j, TX, dP);
+    // @trace trace_pairs(TRACE_DQ + TRACE_DS, i, j, TX, dS);
     accumulate(&dQ_i, dS, false, k_at, j0, tx, ty);  // [A2:15]
   }
 

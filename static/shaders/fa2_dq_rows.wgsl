@@ -46,6 +46,7 @@ fn fa2_dq_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
   let v_at = params.v_offset + item.b * params.v_batch + kv_head * params.v_head;
   let i0 = item.tile * BR;
   let i = i0 + 4u * ROWS * lane;
+  // @trace trace_head(item.b, item.h);
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // no row of the workgroup sees a later key
   var q_rows: OwnedRows;
   var do_rows: OwnedRows;
@@ -78,11 +79,21 @@ fn fa2_dq_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
         let j = j0 + 4u * n;
         let s = P[r][n];
         let dp = dS[r][n];
+        // @trace trace_rows(TRACE_DQ + TRACE_LSE, 0u, i + 4u * r, 0u, L[r]);
+        // @trace trace_rows(TRACE_DQ + TRACE_DELTA, 0u, i + 4u * r, 0u, D_i[r]);
+        // @trace let weights = mat4x4<f32>(
+        // @trace     probability(s[0], L[r], vec4<u32>(j) < ends[r]),
+        // @trace     probability(s[1], L[r], vec4<u32>(j + 1u) < ends[r]),
+        // @trace     probability(s[2], L[r], vec4<u32>(j + 2u) < ends[r]),
+        // @trace     probability(s[3], L[r], vec4<u32>(j + 3u) < ends[r]));
+        // @trace trace_pairs(TRACE_DQ + TRACE_WEIGHT, i + 4u * r, j, 1u, weights);
+        // @trace trace_pairs(TRACE_DQ + TRACE_DP, i + 4u * r, j, 1u, dp);
         dS[r][n] = mat4x4<f32>(
             probability(s[0], L[r], vec4<u32>(j) < ends[r]) * (dp[0] - D_i[r]),
             probability(s[1], L[r], vec4<u32>(j + 1u) < ends[r]) * (dp[1] - D_i[r]),
             probability(s[2], L[r], vec4<u32>(j + 2u) < ends[r]) * (dp[2] - D_i[r]),
             probability(s[3], L[r], vec4<u32>(j + 3u) < ends[r]) * (dp[3] - D_i[r]));  // [A2:14]
+        // @trace trace_pairs(TRACE_DQ + TRACE_DS, i + 4u * r, j, 1u, dS[r][n]);
       }
     }
     accumulate(&dQ_i, all_kept(), &dS, false, k_rows);  // [A2:15]

@@ -52,6 +52,7 @@ fn fa2_dq_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   let v_at = params.v_offset + item.b * params.v_batch + kv_head * params.v_head;
   let head = (item.b * params.H + item.h) * params.Tq;
   let i0 = item.tile * BR;
+  // @trace trace_head(item.b, item.h);
   let first_end = key_end(i0);  // every row of the tile sees at least the keys below this one
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // and none sees this one or a later one
 
@@ -75,7 +76,16 @@ fn fa2_dq_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
       for (var n = 0u; n < KEYS; n++) { // @unroll
         let seen = !edge || j0 + tx + TX * n < end;
         let p = probability(P[r * KEYS + n], L_log2[r], seen);  // [A2:11]
+        // @trace let i = i0 + ty + TY * r;
+        // @trace let j = j0 + tx + TX * n;
+        // @trace if (tx == 0u && n == 0u) {
+        // @trace   trace_value(TRACE_DQ + TRACE_LSE, 0u, i, 0u, L_log2[r] * LN_2);
+        // @trace   trace_value(TRACE_DQ + TRACE_DELTA, 0u, i, 0u, delta_i[r]);
+        // @trace }
+        // @trace trace_pair(TRACE_DQ + TRACE_WEIGHT, i, j, p);
+        // @trace trace_pair(TRACE_DQ + TRACE_DP, i, j, dS[r * KEYS + n]);
         dS[r * KEYS + n] = p * (dS[r * KEYS + n] - delta_i[r]);  // [A2:14]
+        // @trace trace_pair(TRACE_DQ + TRACE_DS, i, j, dS[r * KEYS + n]);
       }
     }
     accumulate(&dQ_i, &dS, false, k_at, j0, lane);  // [A2:15]

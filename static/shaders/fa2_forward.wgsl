@@ -87,6 +87,7 @@ fn process(item: Item, tx: u32, ty: u32) {
   let v_at = params.v_offset + item.b * params.v_batch + kv_head * params.v_head;
   let i0 = item.tile * BR;
   let i = i0 + 4u * ty;
+  // @trace trace_head(item.b, item.h);
   let ends = key_end4(i);
   let first_end = key_end(i0);  // every row of the tile sees at least the keys below this one
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // and none sees this one or a later one
@@ -122,6 +123,7 @@ fn process(item: Item, tx: u32, ty: u32) {
       S = mat4x4<f32>(mask(S[0], j, ends), mask(S[1], j + TX, ends),
                       mask(S[2], j + 2u * TX, ends), mask(S[3], j + 3u * TX, ends));
     }
+    // @trace trace_tile(TRACE_S, j0 / BC, i, j0 + tx, TX, S);
 
     row_part[ty * TX + tx] = max(max(S[0], S[1]), max(S[2], S[3]));
     workgroupBarrier();  // all maxima are there, and Q and K have been read
@@ -131,6 +133,10 @@ fn process(item: Item, tx: u32, ty: u32) {
     m_i = m_new;                   // [A1:9]
     let P = mat4x4<f32>(weigh(S[0], m_i), weigh(S[1], m_i), weigh(S[2], m_i), weigh(S[3], m_i));
     l_i = l_i * alpha + P[0] + P[1] + P[2] + P[3];
+    // @trace if (tx == 0u) { trace_rows(TRACE_M, j0 / BC, i, 0u, m_i); }
+    // @trace if (tx == 0u) { trace_rows(TRACE_ALPHA, j0 / BC, i, 0u, alpha); }
+    // @trace trace_tile(TRACE_P, j0 / BC, i, j0 + tx, TX, P);
+    // @trace trace_rows(TRACE_L, j0 / BC, i, tx, l_i);
     let p_at = ty * A_PITCH + tx;
     A[p_at] = P[0];
     A[p_at + TX] = P[1];
@@ -160,6 +166,10 @@ fn process(item: Item, tx: u32, ty: u32) {
         if (O_TILES > 3u) { O_3 += outer(p, load_x(at + 12u * TX)); }
       }
     }
+    // @trace trace_tile(TRACE_O, j0 / BC, i, tx, TX, O_0);
+    // @trace if (O_TILES > 1u) { trace_tile(TRACE_O, j0 / BC, i, tx + 4u * TX, TX, O_1); }
+    // @trace if (O_TILES > 2u) { trace_tile(TRACE_O, j0 / BC, i, tx + 8u * TX, TX, O_2); }
+    // @trace if (O_TILES > 3u) { trace_tile(TRACE_O, j0 / BC, i, tx + 12u * TX, TX, O_3); }
   }
 
   row_part[ty * TX + tx] = l_i;

@@ -55,6 +55,7 @@ fn fa2_forward_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
   let v_at = params.v_offset + item.b * params.v_batch + kv_head * params.v_head;
   let i0 = item.tile * BR;
   let i = i0 + 4u * ROWS * lane;
+  // @trace trace_head(item.b, item.h);
   let first_end = key_end(i0);  // every row of the workgroup sees at least the keys below this one
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // and none sees this one or a later one
   var q_rows: OwnedRows;
@@ -88,10 +89,13 @@ fn fa2_forward_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
                           mask(s[2], j + 2u, ends[r]), mask(s[3], j + 3u, ends[r]));
         }
         S[r][n] = s;
+        // @trace trace_tile(TRACE_S, j0 / BC, i + 4u * r, j0 + 4u * n, 1u, s);
         m_new = max(m_new, max(max(s[0], s[1]), max(s[2], s[3])));
       }
       alpha[r] = exp(m_i[r] - m_new);  // rescales what was summed against the old maximum
       m_i[r] = m_new;                  // [A1:9]
+      // @trace trace_rows(TRACE_M, j0 / BC, i + 4u * r, 0u, m_new);
+      // @trace trace_rows(TRACE_ALPHA, j0 / BC, i + 4u * r, 0u, alpha[r]);
       l_i[r] *= alpha[r];
       for (var n = 0u; n < WALKS; n++) { // @unroll
         let s = S[r][n];
@@ -99,9 +103,16 @@ fn fa2_forward_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
                             weigh(s[2], m_new), weigh(s[3], m_new));
         l_i[r] += P[0] + P[1] + P[2] + P[3];
         S[r][n] = P;
+        // @trace trace_tile(TRACE_P, j0 / BC, i + 4u * r, j0 + 4u * n, 1u, P);
       }
+      // @trace trace_rows(TRACE_L, j0 / BC, i + 4u * r, 0u, l_i[r]);
     }
     accumulate(&O_i, alpha, &S, true, v_rows);  // [A1:10]
+    // @trace for (var c = 0u; c < CHUNKS; c++) {
+    // @trace   for (var r = 0u; r < ROWS; r++) {
+    // @trace     trace_tile(TRACE_O, j0 / BC, i + 4u * r, 4u * c, 1u, O_i[c][r]);
+    // @trace   }
+    // @trace }
   }
 
   let o_at = params.o_offset + item.b * params.o_batch + item.h * params.o_head;

@@ -55,6 +55,7 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   let k_at = params.k_offset + item.b * params.k_batch + kv_head * params.k_head;
   let v_at = params.v_offset + item.b * params.v_batch + kv_head * params.v_head;
   let i0 = item.tile * BR;
+  // @trace trace_head(item.b, item.h);
   let first_end = key_end(i0);  // every row of the tile sees at least the keys below this one
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // and none sees this one or a later one
 
@@ -81,24 +82,34 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
     for (var r = 0u; r < ROWS; r++) { // @unroll
       for (var n = 0u; n < KEYS; n++) { // @unroll
         m_new[r] = max(m_new[r], S[r * KEYS + n]);
+        // @trace trace_value(TRACE_S, j0 / BC, i0 + ty + TY * r, j0 + tx + TX * n, S[r * KEYS + n] * LN_2);
       }
     }
     max_over_rows(&m_new, tx, ty);
     for (var r = 0u; r < ROWS; r++) { // @unroll
       let alpha = exp2(max(m_i[r] - m_new[r], EXPONENT_FLOOR));  // rescales the sums so far
       m_i[r] = m_new[r];  // [A1:9]
+      // @trace if (tx == 0u) { trace_value(TRACE_M, j0 / BC, i0 + ty + TY * r, 0u, m_i[r] * LN_2); }
+      // @trace if (tx == 0u) { trace_value(TRACE_ALPHA, j0 / BC, i0 + ty + TY * r, 0u, alpha); }
       // Half the floor: where a row has seen no key yet, its masked scores must not get the weight 1.
       let shift = max(m_new[r], 0.5 * SCORE_FLOOR);
       l_i[r] *= alpha;
       for (var n = 0u; n < KEYS; n++) { // @unroll
         S[r * KEYS + n] = exp2(max(S[r * KEYS + n] - shift, EXPONENT_FLOOR));
         l_i[r] += S[r * KEYS + n];
+        // @trace trace_value(TRACE_P, j0 / BC, i0 + ty + TY * r, j0 + tx + TX * n, S[r * KEYS + n]);
       }
+      // @trace trace_value(TRACE_L, j0 / BC, i0 + ty + TY * r, tx, l_i[r]);
       for (var o = 0u; o < O_TILES; o++) { // @unroll
         O_i[r * O_TILES + o] *= alpha;  // [A1:10], with the sums of the next line
       }
     }
     accumulate(&O_i, &S, true, v_at, j0, lane);
+    // @trace for (var n = 0u; n < 4u * ROWS * O_TILES; n++) {
+    // @trace   let r = n / (4u * O_TILES);
+    // @trace   let d = 4u * (tx + TX * (n / 4u % O_TILES)) + n % 4u;
+    // @trace   trace_value(TRACE_O, j0 / BC, i0 + ty + TY * r, d, O_i[n / 4u][n % 4u]);
+    // @trace }
   }
 
   let o_at = params.o_offset + item.b * params.o_batch + item.h * params.o_head;

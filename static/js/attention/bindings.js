@@ -19,4 +19,5 @@ export const BINDINGS = Object.freeze({
   dscores: 12,
   o_part: 13,
   ml_part: 14,
+  dbg: 15,
 });

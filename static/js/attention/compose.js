@@ -2,13 +2,18 @@
 /**
  * Puts a shader together: `enable …;` before the first line, the kernel file, the files that it
  * and they `@use`, and the constants last. A `@use` names a file, or a role (`@use storage`) that the
- * plan gives to a file; loops marked `@unroll` are written out. WGSL does not care about the order at module scope, so
+ * plan gives to a file; loops marked `@unroll` are written out, lines marked `@trace` are code where
+ * that is asked for (instrument.js). WGSL does not care about the order at module scope, so
  * the kernel keeps its own line numbers and the rest can be mapped back to its file.
  */
 import { ComposeError } from "./errors.js";
+import { callsDebug, DBG_FILE, noteCaller, withHooks } from "./instrument.js";
 import { PARAMS, paramsMismatch } from "./params.js";
 import { numbersOf } from "./size-expression.js";
 import { unroll } from "./unroll.js";
+import { withoutComments } from "./wgsl-text.js";
+
+export { withoutComments } from "./wgsl-text.js";
 
 /**
  * @typedef {import("./errors.js").Place} Place
@@ -31,15 +36,21 @@ export const CONSTANTS_FILE = "(constants)";
  * @param {readonly string[]} [options.enable] WGSL extensions to enable
  * @param {readonly import("./params.js").Member[] | null} [options.params] members of
  *   `struct Params`; null = it may have any
+ * @param {readonly string[]} [options.also] files beside those that the kernel asks for
+ * @param {boolean} [options.trace] lines marked `@trace` are code
  * @returns {Composed}
  * @throws {ComposeError} a `@use` that names no file or comes twice, a role without a file, a constant that the text never
  *   mentions or declares itself, a `struct Params` that differs from `params`
  */
 export function compose(file, constants, sources, options = {}) {
-  const { roles = {}, enable = [], params = PARAMS } = options;
-  const files = usedFiles(file, sources, roles);
+  const { roles = {}, enable = [], params = PARAMS, also = [], trace = false } = options;
+  const files = usedFiles(file, sources, roles, also);
   const prefix = enable.map((name) => `enable ${name}; `).join("");
-  const parts = files.map((name) => ({ name, lines: sources[name].split("\n") }));
+  const debugs = files.some((name) => name !== DBG_FILE && callsDebug(sources[name]));
+  const parts = files.map((name) => {
+    const hooked = trace ? withHooks(sources[name]) : sources[name];
+    return { name, lines: (debugs ? noteCaller(hooked) : hooked).split("\n") };
+  });
   const declarations = Object.entries(constants).map(([name, constant]) => {
     const { type, value } = literalOf(constant);
     return `const ${name}: ${type} = ${value};`;
@@ -117,13 +128,15 @@ export const isShaderPath = (path) => /^(?:[a-z0-9_-]+\/)*[a-z0-9_-]+\.wgsl$/.te
  * @param {string} file
  * @param {Readonly<Record<string, string>>} sources
  * @param {Readonly<Record<string, string>>} roles
+ * @param {readonly string[]} also what is added behind them
  */
-function usedFiles(file, sources, roles) {
+function usedFiles(file, sources, roles, also) {
   if (!Object.hasOwn(sources, file)) {
     throw new ComposeError("no such shader file", { file, line: 0, column: 0 });
   }
   const files = [file];
-  for (const user of files) {
+  for (let n = 0; n < files.length; n++) {
+    const user = files[n];
     const seen = new Set();
     for (const { path, line, column, source } of usesOf(sources[user], roles)) {
       const place = { file: user, line, column, source };
@@ -137,32 +150,7 @@ function usedFiles(file, sources, roles) {
       seen.add(path);
       if (!files.includes(path)) files.push(path);
     }
+    if (n === files.length - 1) files.push(...also.filter((path) => !files.includes(path)));
   }
   return files;
-}
-
-/**
- * Blanks comments out, character by character, so that positions stay. Block comments nest.
- * @param {string} text
- */
-export function withoutComments(text) {
-  if (!text.includes("/*")) return text.replace(/\/\/[^\n]*/g, (all) => " ".repeat(all.length));
-  let out = "";
-  let depth = 0;
-  for (let n = 0; n < text.length; n++) {
-    const two = text.slice(n, n + 2);
-    if (depth === 0 && two === "//") {
-      const end = text.indexOf("\n", n);
-      const stop = end < 0 ? text.length : end;
-      out += " ".repeat(stop - n);
-      n = stop - 1;
-    } else if (two === "/*" || (two === "*/" && depth > 0)) {
-      depth += two === "/*" ? 1 : -1;
-      out += "  ";
-      n++;
-    } else {
-      out += depth === 0 || text[n] === "\n" ? text[n] : " ";
-    }
-  }
-  return out;
 }
