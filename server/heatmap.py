@@ -1,70 +1,61 @@
 """The error of one head of an output, element by element, small enough to be drawn.
 
-Truth and bounds are the judge's own functions, applied to the part of the problem that the head
-needs. More than :data:`LARGEST` rows or columns are reduced by maximum: a cell stands for the worst
-of its elements, and tells that element's place and values.
+Truth and bounds are those of ``judged_parts``. More than :data:`LARGEST` rows or columns are
+reduced by maximum: a cell stands for the worst of its elements, and tells that element's place and
+values. A window of the head is drawn by itself, so that whoever looks closer sees finer cells.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from server.attention_problem import Array, Problem
-from server.cases import Case
-from server.inputs import few_weights, make_inputs
-from server.judge import problem_of, tile_of
-from server.measure import Bounds, measure, part_of, sample_of
-from server.outputs import AXES, logical, outputs_of
-from server.report import Done
+from server.attention_problem import Array
+from server.errors import ShapeError
+from server.judged_parts import Subject, heads_of
+from server.outputs import AXES
+from server.ulp import ulp_distance
 from server.verdict import Output, ratios
 
 LARGEST = 512
 NAMES = {"i": "query", "j": "key", "d": "channel"}
 
+Window = tuple[int, int]
+"""First and one past the last, counted along the axis as it is drawn."""
+
 
 @dataclass(frozen=True)
 class HeatMap:
-    """``planes``: ratio f32, actual f32, expected f64, allowed f64, row u32, column u32, each
-    [rows, columns] of cells; ratio is NaN where the output is. ``facts``: what the axes are."""
+    """``planes``: ratio f32, actual f32, expected f64, allowed f64, ulp f64, row u32, column u32,
+    each [rows, columns] of cells; ratio is NaN where the output is. ``facts``: what the axes are,
+    and which window of the head this is."""
 
     planes: dict[str, Array]
     facts: dict[str, str | int]
 
 
-def heads_of(case: Case, name: str) -> tuple[int, int]:
-    """Over how many batches and heads an output extends (dbias: those that its bias has)."""
-    if name == "dbias":
-        B, H = logical_shape(case, name)[:2]
-        return B, H
-    return case.B, case.Hkv if name in ("dk", "dv") else case.H
-
-
-def logical_shape(case: Case, name: str) -> tuple[int, ...]:
-    """The shape of an output in logical order, which ``AXES`` names."""
-    spec = next(spec for spec in outputs_of(case) if spec.name == name)
-    return logical(case, spec, np.broadcast_to(np.float32(0), spec.shape)).shape
-
-
 def heat_map(
-    case: Case, name: str, actual: Array, *, b: int, h: int, done: Done, kappa: float
+    subject: Subject,
+    name: str,
+    *,
+    b: int,
+    h: int,
+    rows: Window | None = None,
+    columns: Window | None = None,
 ) -> HeatMap:
-    """The error of head ``h`` (a key head for dk and dv) of batch ``b``.
+    """The error of head ``h`` (a key head for dk and dv) of batch ``b``, or of a window of it.
 
-    ``actual``: the uploaded output in its shape in memory; its inputs are those of the case's seed.
+    A window is clipped to the head. Raises NotJudged, and ShapeError for a window beyond the head.
     """
-    spec = next(spec for spec in outputs_of(case) if spec.name == name)
-    problem = problem_of(case, make_inputs(case))
-    tile = tile_of(done)
-    bounds = Bounds(kappa, few_weights(case), case.dtype == "f16")
-    output = _head(problem, name, logical(case, spec, actual), b, h, bounds, tile, case.seed)
+    output = subject.head(name, b, h)
+    shape = (output.actual.shape[0], output.actual[0].size)
+    (top, bottom), (left, right) = _clipped(rows, shape[0]), _clipped(columns, shape[1])
     row_axis, column_axis = _plane_axes(name)
-    planes, cell_rows, cell_columns = _cells(output)
-    B, H = heads_of(case, name)
+    planes, cell_rows, cell_columns = _cells(output, shape, slice(top, bottom), slice(left, right))
+    B, H = heads_of(subject.case, name)
     return HeatMap(
         planes,
         {
@@ -72,10 +63,14 @@ def heat_map(
             "columns": planes["ratio"].shape[1],
             "cell_rows": cell_rows,
             "cell_columns": cell_columns,
+            "first_row": top,
+            "first_column": left,
+            "all_rows": shape[0],
+            "all_columns": shape[1],
             "row_axis": NAMES[row_axis],
             "column_axis": NAMES.get(column_axis, ""),
-            "row_tile": tile.get(row_axis, 0),
-            "column_tile": tile.get(column_axis, 0),
+            "row_tile": subject.tile.get(row_axis, 0),
+            "column_tile": subject.tile.get(column_axis, 0),
             "b": b,
             "h": h,
             "batches": B,
@@ -85,61 +80,41 @@ def heat_map(
     )
 
 
+def _clipped(window: Window | None, size: int) -> Window:
+    if window is None:
+        return 0, size
+    first, last = max(window[0], 0), min(window[1], size)
+    if first >= last:
+        raise ShapeError(f"{window[0]}:{window[1]} holds none of the {size} that there are")
+    return first, last
+
+
 def _plane_axes(name: str) -> tuple[str, str]:
     """What goes down and what goes across; lse is one column."""
     down, *across = [axis for axis in AXES[name] if axis in NAMES]
     return down, across[0] if across else ""
 
 
-def _head(
-    problem: Problem,
-    name: str,
-    actual: Array,
-    b: int,
-    h: int,
-    bounds: Bounds,
-    tile: Mapping[str, int],
-    seed: int,
-) -> Output:
-    """The head's output with one row and one column axis; coords name sampled rows and keys."""
-    _, _, _, H, Hkv = problem.shape
-    sample = sample_of(problem, tile, seed)
-    if name != "dbias":  # which is a sum over heads and batches: the whole problem is its part
-        group = 1 if name in ("dk", "dv") else H // Hkv
-        problem = part_of(problem, b, np.array([h // group]))
-        heads = slice(h // group * group, (h // group + 1) * group)
-        head_axis = 1 if name in ("lse", "attn") else 2
-        actual = actual[b : b + 1]
-        actual = actual[:, heads] if head_axis == 1 else actual[:, :, heads]
-        b, h = 0, h % group
-        if sample is not None:
-            sample = replace(sample, batch=0, kv_heads=np.array([0]))
-    (found,) = measure(problem, {name: actual}, bounds, sample).outputs
-    index = tuple({"b": b, "h": h, "hkv": h}.get(axis, slice(None)) for axis in found.axes)
-    axes = tuple(axis for axis in found.axes if axis in NAMES)
-    return replace(
-        found,
-        axes=axes,
-        actual=found.actual[index],
-        expected=found.expected[index],
-        allowed=found.allowed[index],
+def _cells(
+    output: Output, whole: tuple[int, int], rows: slice, columns: slice
+) -> tuple[dict[str, Array], int, int]:
+    """The planes of a window, and how many rows and columns a cell stands for."""
+    actual, expected, allowed = (
+        array.reshape(whole)[rows, columns]
+        for array in (output.actual, output.expected, output.allowed)
     )
-
-
-def _cells(output: Output) -> tuple[dict[str, Array], int, int]:
-    """The planes, and how many rows and columns a cell stands for."""
-    shape = (output.actual.shape[0], output.actual[0].size)
-    ratio = ratios(output.actual, output.expected, output.allowed).reshape(shape)
-    cell = (-(-shape[0] // LARGEST), -(-shape[1] // LARGEST))
-    row, column = np.unravel_index(_worst_of_cells(ratio, cell), shape)
-    actual = output.actual.reshape(shape)[row, column].astype(np.float32)
+    ratio = ratios(actual, expected, allowed)
+    cell = (-(-ratio.shape[0] // LARGEST), -(-ratio.shape[1] // LARGEST))
+    row, column = np.unravel_index(_worst_of_cells(ratio, cell), ratio.shape)
+    actual, expected = actual[row, column], expected[row, column]
     planes: dict[str, Array] = {
-        "expected": output.expected.reshape(shape)[row, column],
-        "allowed": output.allowed.reshape(shape)[row, column],
+        "expected": expected,
+        "allowed": allowed[row, column],
+        "ulp": ulp_distance(actual, expected),
         "ratio": np.where(np.isnan(actual), np.nan, ratio[row, column]).astype(np.float32),
-        "actual": actual,
-        "row": _true(output, 0, row),
-        "column": _true(output, 1, column),
+        "actual": actual.astype(np.float32),
+        "row": _true(output, 0, row + rows.start),
+        "column": _true(output, 1, column + columns.start),
     }
     return planes, *cell
 

@@ -1,16 +1,23 @@
-"""``GET /api/runs/{run}/heatmap/{name}``: where an output of a finished run is wrong."""
+"""Where an output of a finished run is wrong: one head element by element, or all of it.
+
+``GET /api/runs/{run}/heatmap/{name}`` · ``GET /api/runs/{run}/anatomy/{name}``
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from server.anatomy import anatomy
 from server.daemon import in_daemon_thread
-from server.heatmap import heads_of, heat_map, safetensors
+from server.heatmap import Window, heat_map, safetensors
+from server.judged_parts import NotJudged, Subject, heads_of
 from server.outputs import AXES
 from server.problems import Problem
 from server.routes_runs import KnownRun
@@ -18,14 +25,36 @@ from server.run import Run
 from server.strict_json import StrictRoute
 
 router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
+T = TypeVar("T")
 
 AT_ONCE = 2
 """Somebody who leafs through many heads must not take every core from the judge."""
+
+_WINDOW = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 
 
 def slots() -> asyncio.Semaphore:
     """What an app keeps as ``state.heatmaps``: who may compute."""
     return asyncio.Semaphore(AT_ONCE)
+
+
+def subject_of(run: Run, name: str, request: Request) -> Subject:
+    """The run, ready to be looked at. Problem 404 409 if it is not, or keeps no ``name``."""
+    if not run.finished:
+        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
+    if name not in run.tensors or run.done is None:
+        raise Problem(
+            404, "no-tensor", f"run {run.id} keeps no {name[:40]!r}: not sent, or evicted"
+        )
+    return Subject.of(run, request.app.state.truths)
+
+
+async def compute(request: Request, work: Callable[[], T], name: str) -> T:
+    """What ``work`` returns, once it has had its turn in a thread of its own."""
+    async with request.app.state.heatmaps:
+        if await request.is_disconnected():  # it has leafed on while it waited
+            raise ClientDisconnect
+        return await in_daemon_thread(work, name=name)
 
 
 @router.get("/{run}/heatmap/{name}")
@@ -35,33 +64,41 @@ async def heatmap(
     request: Request,
     b: Annotated[int | None, Query(ge=0)] = None,
     h: Annotated[int | None, Query(ge=0)] = None,
+    rows: Annotated[str | None, Query(max_length=19)] = None,
+    columns: Annotated[str | None, Query(max_length=19)] = None,
 ) -> Response:
     """|error| / allowed of one head as a safetensors file; without b and h, of the worst element's.
 
     Tensors [rows, columns], at most 512 × 512 cells, each the worst of the elements that it stands
-    for: ``ratio``, ``actual``, ``expected``, ``allowed``, and ``row``, ``column`` of that element.
+    for: ``ratio``, ``actual``, ``expected``, ``allowed``, ``ulp``, and ``row``, ``column`` of that
+    element. ``rows`` and ``columns``, as in ``rows=128:256``, choose a window of the head.
     """
-    actual = run.tensors.get(name)
-    if not run.finished:
-        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
-    if actual is None or run.done is None:
-        raise Problem(
-            404, "no-tensor", f"run {run.id} keeps no {name[:40]!r}: not sent, or evicted"
-        )
-    if not run.seeded:
-        raise Problem(404, "no-inputs", f"run {run.id} had the caller's own inputs, which are gone")
+    subject = subject_of(run, name, request)
     batch, head = _chosen(run, name, b, h)
-    case, done, kappa = run.case, run.done, run.kappa
+    window = {"rows": _window("rows", rows), "columns": _window("columns", columns)}
 
     def work() -> bytes:
-        return safetensors(heat_map(case, name, actual, b=batch, h=head, done=done, kappa=kappa))
+        return safetensors(heat_map(subject, name, b=batch, h=head, **window))
 
-    async with request.app.state.heatmaps:
-        if await request.is_disconnected():  # it has leafed on while it waited
-            raise ClientDisconnect
-        data = await in_daemon_thread(work, name="heatmap")
+    try:
+        data = await compute(request, work, "heatmap")
+    except NotJudged as error:
+        raise Problem(404, "not-judged", f"{error}") from None
     headers = {"Content-Disposition": f'attachment; filename="{run.id}-{name}.safetensors"'}
     return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("/{run}/anatomy/{name}")
+async def whole(run: KnownRun, name: str, request: Request) -> JSONResponse:
+    """An output over all its heads: which are wrong, the error in ULPs as a histogram, the worst
+    ten elements, and the error along each axis.
+    """
+    subject = subject_of(run, name, request)
+
+    def work() -> dict[str, Any]:
+        return anatomy(subject, name)
+
+    return JSONResponse(await compute(request, work, "anatomy"))
 
 
 def _chosen(run: Run, name: str, b: int | None, h: int | None) -> tuple[int, int]:
@@ -78,3 +115,12 @@ def _chosen(run: Run, name: str, b: int | None, h: int | None) -> tuple[int, int
             422, "invalid", f"b={batch}, h={head}: {name} of {run.case} has b < {B} and h < {H}"
         )
     return batch, head
+
+
+def _window(key: str, text: str | None) -> Window | None:
+    if text is None:
+        return None
+    match = _WINDOW.fullmatch(text)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise Problem(422, "invalid", f"{key}={text!r}: give first:last, as 128:256, first < last")
+    return int(match[1]), int(match[2])

@@ -28,6 +28,20 @@ def facts(response: httpx.Response) -> dict[str, str]:
     return found
 
 
+def planes(response: httpx.Response) -> dict[str, Any]:
+    assert response.status_code == 200, response.text
+    size = int.from_bytes(response.content[:8], "little")
+    header = json.loads(response.content[8 : 8 + size])
+    header.pop("__metadata__")
+    body, kinds = response.content[8 + size :], {"F32": "<f4", "F64": "<f8", "U32": "<u4"}
+    return {
+        name: np.frombuffer(body[slice(*entry["data_offsets"])], kinds[entry["dtype"]]).reshape(
+            entry["shape"]
+        )
+        for name, entry in header.items()
+    }
+
+
 def done(live: Live, case: str = CASE, **wrong: float) -> str:
     """A finished run; ``wrong`` replaces the last element of an output."""
     page = live.page()
@@ -75,6 +89,13 @@ def test_a_head_that_is_named_is_shown(live: Live) -> None:
         ("heatmap/o", {"h": 4}, 422),
         ("heatmap/o", {"h": -1}, 422),
         ("heatmap/o", {"h": "x"}, 422),
+        ("heatmap/o", {"rows": "3:3"}, 422),
+        ("heatmap/o", {"rows": "-1:3"}, 422),
+        ("heatmap/o", {"rows": "12:20"}, 422),
+        ("heatmap/o", {"columns": "1"}, 422),
+        ("heatmap/o", {"columns": "0:" + "9" * 30}, 422),
+        ("anatomy/dq", {}, 404),
+        ("anatomy/o.repeat", {}, 404),
         ("heatmap/dq", {}, 404),
         ("heatmap/o.guards", {}, 404),
         ("heatmap/..%2f..%2fo", {}, 404),
@@ -103,14 +124,35 @@ def test_a_run_that_ended_without_tensors_has_no_map(live: Live) -> None:
     assert live.client.get(f"/api/runs/{run}/heatmap/o").status_code == 404
 
 
-def test_a_run_on_the_callers_own_arrays_has_no_map_since_they_are_gone(live: Live) -> None:
+def test_a_run_on_the_callers_own_arrays_is_compared_with_what_they_give(live: Live) -> None:
     page = live.page()
     case = Case.parse(CASE)
     run = live.store.submit(case, page=page.id, inputs=make_inputs(case.replace(seed=5)))
     page.work(page.next_event("job"))
-    response = live.client.get(f"/api/runs/{run.id}/heatmap/o")
-    assert response.status_code == 404
-    assert "own inputs" in response.json()["detail"]
+    ratio = planes(live.client.get(f"/api/runs/{run.id}/heatmap/o"))["ratio"]
+    assert ratio.max() <= 1, "the inputs of the case's own seed give other results"
+
+
+def test_a_window_is_shown_alone_and_says_which_one_it_is(live: Live) -> None:
+    run = done(live)
+    url = f"/api/runs/{run}/heatmap/attn"
+    whole = planes(live.client.get(url, params={"b": 1, "h": 2}))
+    asked = {"b": 1, "h": 2, "rows": "4:7", "columns": "2:99"}
+    response = live.client.get(url, params=asked)
+    found = facts(response)
+    assert (found["first_row"], found["rows"], found["all_rows"]) == ("4", "3", "12")
+    assert (found["first_column"], found["columns"], found["all_columns"]) == ("2", "10", "12")
+    np.testing.assert_array_equal(planes(response)["expected"], whole["expected"][4:7, 2:])
+    assert planes(response)["row"][:, 0].tolist() == [4, 5, 6]
+
+
+def test_an_output_is_taken_apart_over_all_its_heads(live: Live) -> None:
+    run = done(live, o=9.0)
+    found = live.client.get(f"/api/runs/{run}/anatomy/o").raise_for_status().json()
+    assert found["heads"]["wrong"] == [[0, 0, 0, 0], [0, 0, 0, 1]]
+    assert found["worst"][0]["index"] == {"b": 1, "i": 11, "h": 3, "d": 3}
+    assert found["worst"][0]["actual"] == 9
+    assert sum(found["ulps"]["buckets"]) + found["ulps"]["zero"] == 2 * 12 * 4 * 4
 
 
 def test_evicted_tensors_are_said_to_be_evicted(serve: Serve) -> None:

@@ -7,11 +7,13 @@ import pytest
 from fake_upload import done, results, uploads
 
 from server.cases import Case
-from server.heatmap import LARGEST, HeatMap, heads_of, heat_map, safetensors
+from server.heatmap import LARGEST, HeatMap, heat_map, safetensors
 from server.inputs import few_weights, make_inputs
 from server.judge import actual_of, problem_of, tile_of
+from server.judged_parts import Subject, heads_of
 from server.measure import Bounds, measure, sample_of
 from server.outputs import outputs_of
+from server.truths import Truths
 from server.verdict import ratios
 
 CASES = [
@@ -30,8 +32,18 @@ def shaped(case, got):
     return {spec.name: flat[spec.name].reshape(spec.shape) for spec in outputs_of(case)}
 
 
-def drawn(case, name, actual, b, h, kappa=4.0):
-    return heat_map(case, name, actual, b=b, h=h, done=done(case), kappa=kappa)
+def drawn(case, name, actual, b, h, kappa=4.0, **window):
+    subject = Subject(
+        id="run",
+        case=case,
+        tensors={name: actual},
+        tile=tile_of(done(case)),
+        bounds=Bounds(kappa, few_weights(case), case.dtype == "f16"),
+        inputs=None,
+        sampled_above=None,
+        truths=Truths(0),
+    )
+    return heat_map(subject, name, b=b, h=h, **window)
 
 
 @pytest.mark.parametrize("text", CASES)
