@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from server.adapters import adapter_name
 from server.bench import Bench
 from server.bench_report import BenchReport
 from server.bench_results import BenchResults
 from server.bench_timing import Peaks, Timing
 from server.console import COLOURS
 from server.progress_bar import ProgressBar
-from server.session import adapter_name
 
 WIDE = 250
 NARROW = 112  # below that rich drops the first column, since the others may not be folded

@@ -17,6 +17,7 @@ from server import (
     cli_bench,
     cli_doctor,
     cli_golden,
+    cli_history,
     cli_run,
     cli_serve,
     cli_train,
@@ -44,6 +45,7 @@ app.command("golden")(cli_golden.golden)
 app.command("train")(cli_train.train)
 app.command("tune")(cli_tune.tune)
 app.command("serve")(cli_serve.serve)
+app.command("history")(cli_history.history)
 app.command("doctor")(cli_doctor.doctor)
 
 

@@ -15,6 +15,7 @@ from server.bench_results import BenchResults, LeftOut
 from server.bench_spec import MOST_S, predicted_s, series
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.cases import Case
+from server.cli_history import NoHistoryOption
 from server.cli_options import (
     AdapterChoice,
     AdapterOption,
@@ -89,6 +90,7 @@ def bench(
     adapter: AdapterOption = AdapterChoice.any,
     headed: HeadedOption = False,
     without: WithoutOption = None,
+    no_history: NoHistoryOption = False,
     peers: PeersOption = None,
     peers_dir: PeersDirOption = None,
     json_file: Annotated[
@@ -123,6 +125,7 @@ def bench(
             headed=headed,
             browser_args=browser_arg or (),
             without=without or (),
+            history=not no_history and "bench",
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, samples)

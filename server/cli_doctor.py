@@ -14,6 +14,7 @@ from rich.text import Text
 
 from server import __version__
 from server import browser as browsers
+from server.adapters import adapter_name
 from server.browser import Browser
 from server.cli_options import (
     AdapterChoice,
@@ -30,7 +31,6 @@ from server.install import install as install_browser
 from server.launch import choose_launcher
 from server.results import NOTHING_RAN, Results
 from server.selection import select
-from server.session import adapter_name
 
 STEPS = ("secure-context", "navigator.gpu", "adapter", "device")
 FEATURES = ("shader-f16", "subgroups", "timestamp-query")  # what kernels and timings can use

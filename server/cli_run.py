@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from server import grammar, remembered
+from server.cli_history import NoHistoryOption
 from server.cli_options import (
     AdapterChoice,
     AdapterOption,
@@ -82,6 +83,7 @@ def run(
     adapter: AdapterOption = AdapterChoice.any,
     without: WithoutOption = None,
     headed: HeadedOption = False,
+    no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all reports as JSON.")
     ] = None,
@@ -107,6 +109,7 @@ def run(
             headed=headed,
             browser_args=browser_arg or (),
             without=without or (),
+            history=not no_history and "run",
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, len(selected), kappa)

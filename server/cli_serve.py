@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from server.app import create_app
+from server.cli_history import NoHistoryOption
 from server.console import make_console
 from server.errors import CaseError
+from server.history_place import history_file
 from server.security import PAGE
 from server.serving import make_server
 from server.settings import Settings
@@ -36,9 +38,11 @@ def serve(
             "--allow-remote", help="Permit a host that other machines reach; the URL gets a token."
         ),
     ] = False,
+    no_history: NoHistoryOption = False,
 ) -> None:
     """Serve the test page until Ctrl+C. Where no option is given, FA2_HOST and FA2_PORT count."""
     given: dict[str, Any] = {"host": host, "port": port, "allow_remote": allow_remote or None}
+    given["history"] = "off" if no_history else history_file() or "off"
     try:
         settings = Settings(**{key: value for key, value in given.items() if value is not None})
     except ValidationError as error:

@@ -12,6 +12,7 @@ import typer
 
 from server import tune as tables
 from server import tuned
+from server.adapters import adapter_name
 from server.bench_report import BenchReport
 from server.benches import LEAST_SAMPLES
 from server.cases import Case
@@ -29,7 +30,6 @@ from server.errors import CaseError
 from server.harness import Harness
 from server.progress_bar import ProgressBar
 from server.selection import REGISTRY
-from server.session import adapter_name
 from server.tune_search import Found, search
 
 FAILED = 1

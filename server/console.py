@@ -9,10 +9,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from server.adapters import adapter_name
 from server.progress_bar import ProgressBar
 from server.report import Report
 from server.results import Results
-from server.session import adapter_name
 
 # Statuses that are not all right, as the summary words them.
 BAD = {"fail": "FAILED", "vacuous": "VACUOUS", "error": "ERROR"}

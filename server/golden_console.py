@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from server.adapters import adapter_name
 from server.golden_results import GoldenResults
 from server.golden_run import Outcome
-from server.session import adapter_name
 
 
 class GoldenPrinter:

@@ -10,9 +10,10 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from server.errors import CaseError
 from server.history_filter import Filter
 from server.history_limits import sweep
 from server.history_schema import BUSY_MS, HistoryError, version_of
+from server.report import jsonable
 
 SLOWEST_S = 5.0  # for one question; a pattern of many stars over many rows is slow
 STEPS = 10_000  # of SQLite's machine between two looks at the clock
@@ -240,3 +242,9 @@ def unpacked(packed: bytes) -> str:
     """A text, at most 4 MiB of it: the file may be anybody's."""
     data = zlib.decompressobj().decompress(packed, MOST_TEXT)
     return data.decode("utf-8", "replace")
+
+
+def told(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON: times as ISO 8601 in UTC, infinity as a string."""
+    finished = datetime.fromtimestamp(row["finished"], UTC).isoformat(timespec="milliseconds")
+    return {**jsonable(row), "finished": finished}

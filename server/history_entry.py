@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from server.adapters import adapter_name
 from server.bench import Bench
 from server.bench_report import BenchReport
 from server.history_own import without_texts
 from server.report import Report
 from server.run import Run
-from server.session import adapter_name
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 

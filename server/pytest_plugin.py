@@ -21,12 +21,12 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from server import browser
+from server.adapters import adapter_name
 from server.errors import HarnessError, NoAdapter, NoBrowser
 from server.harness import Harness
 from server.launch import LAUNCHERS
 from server.launch_flags import ADAPTERS
 from server.report import Report
-from server.session import adapter_name
 from server.suites import suite
 
 FIXTURES = ("harness", "fa2_run")

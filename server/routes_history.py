@@ -5,18 +5,15 @@ Plain functions, which FastAPI runs on other threads: SQLite is read with waits 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from server.history import History, Kept
+from server.history import History, Kept, told
 from server.history_filter import LONGEST, MOST, Filter
 from server.history_schema import HistoryError
 from server.problems import Problem
-from server.report import jsonable
 from server.schemas_history import HistoryOut, HistoryRow, HistoryRunOut
 from server.strict_json import StrictRoute
 
@@ -112,9 +109,3 @@ def forget(run: RunId, history: Known) -> None:
         raise Problem(503, "history", error.message) from None
     if not found:
         raise Problem(404, "unknown-run", f"the history has no run {run!r}; it may be forgotten")
-
-
-def told(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as JSON: times as ISO 8601 in UTC, infinity as a string."""
-    finished = datetime.fromtimestamp(row["finished"], UTC).isoformat(timespec="milliseconds")
-    return {**jsonable(row), "finished": finished}

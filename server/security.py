@@ -39,7 +39,8 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 PAGE = "/webgpu-test"
-_NAVIGABLE = frozenset({"/", PAGE, "/favicon.ico"})
+HISTORY = "/history"
+_NAVIGABLE = frozenset({"/", PAGE, HISTORY, "/favicon.ico"})
 _AUTHORITY = re.compile(
     r"(?P<name>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)"
     r"(?::(?P<port>[0-9]{1,5}))?"

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from server.adapters import adapter_name
 from server.browser import Browser
 from server.errors import NoAdapter, NoBrowser
 from server.launch import Launched, Launcher, Options, launch
@@ -90,12 +91,3 @@ class Session:
     def _last(self) -> str:
         lines = [line for line in self.launched.console if line.strip()][-5:]
         return "its last lines: " + " | ".join(lines) if lines else "it printed nothing"
-
-
-def adapter_name(adapter: dict[str, Any] | None) -> str:
-    """An adapter in a few words: what is known of it, and whether it computes on the CPU."""
-    if not adapter:
-        return "no adapter"
-    words = [adapter.get(key) for key in ("vendor", "architecture", "device", "description")]
-    name = " ".join(dict.fromkeys(word for word in words if word)) or "unnamed adapter"
-    return f"{name} (software)" if adapter.get("fallback") else name

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from server import __version__
 from server.paths import TEMPLATES
-from server.security import PAGE
+from server.security import HISTORY, PAGE
 
 TYPES = {
     ".css": "text/css",
@@ -50,6 +50,11 @@ async def root() -> RedirectResponse:
 @router.api_route(PAGE, methods=["GET", "HEAD"])
 def page(request: Request) -> Response:
     return templates.TemplateResponse(request, "webgpu-test.html", {"version": __version__})
+
+
+@router.api_route(HISTORY, methods=["GET", "HEAD"])
+def history(request: Request) -> Response:
+    return templates.TemplateResponse(request, "history.html", {"version": __version__})
 
 
 @router.get("/favicon.ico")

@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from server.adapters import adapter_name
 from server.console import COLOURS
 from server.progress_bar import ProgressBar
-from server.session import adapter_name
 from server.training import Training
 from server.training_report import TrainingReport
 from server.training_results import TrainingResults

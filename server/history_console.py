@@ -1,0 +1,135 @@
+"""The history on a terminal: a table, a plot of bars, a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from server.console import COLOURS
+from server.history import Kept
+
+Row = Mapping[str, Any]
+
+BAR = 40  # characters
+DECADES = (-4, 4)  # of |error| / allowed that bars tell apart
+PIPED = 10_000  # columns: a file or pipe gets every character of a line
+
+
+def print_table(console: Console, rows: Sequence[Row]) -> None:
+    """Newest first."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("run", "when", "by"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    table.add_column("worst", justify="right", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("kernel", no_wrap=True)
+    table.add_column("case", overflow="fold")
+    for row in rows:
+        table.add_row(
+            row["run"][:8],
+            when(row),
+            row["origin"],
+            status(row),
+            ratio(row["worst"]),
+            duration(time_of(row)),
+            kernel(row),
+            row["case"],
+        )
+    console.print(table, width=None if console.is_terminal else PIPED)
+
+
+def print_plot(console: Console, rows: Sequence[Row]) -> None:
+    """A bar a judged run, oldest first: worst |error| / allowed on a logarithmic scale."""
+    low, high = DECADES
+    limit = round(BAR * -low / (high - low))
+    console.print(f"worst |error|/allowed, 1e{low} to 1e{high}; │ is the limit 1")
+    for row in reversed(rows):
+        worst = row["worst"]
+        if worst is None:
+            continue
+        decade = high if math.isinf(worst) else math.log10(worst) if worst > 0 else low
+        length = max(0, min(BAR, round(BAR * (decade - low) / (high - low))))
+        bar = ["█" if n < length else " " for n in range(BAR)]
+        bar[limit] = "│" if length <= limit else "┃"
+        colour = "green" if worst <= 1 else "red"
+        console.print(
+            Text.assemble(
+                f"{row['run'][:8]}  {when(row)}  ",
+                ("".join(bar), colour),
+                f" {ratio(worst):>8}  {duration(time_of(row)):>8}  {kernel(row)}  {row['case']}",
+            )
+        )
+
+
+def print_run(console: Console, kept: Kept) -> None:
+    """The report of a run, its circumstances, and what can be done with it."""
+    row, report = kept.row, kept.report
+    console.print(Text.assemble(status(row), f"  {row['case']}"))
+    for line in str(report["message"]).splitlines():
+        console.print(f"        {line}")
+    judged = report if row["kind"] == "run" else report.get("report") or {}
+    for name, output in judged.get("outputs", {}).items():
+        console.print(
+            f"        {name}: worst {ratio(output['worst_ratio'])}, "
+            f"{output['bad']} of {output['total']} over the limit, NaN {output['nan']}, "
+            f"inf {output['inf']}"
+        )
+    facts = {
+        "run": f"{row['run']}, {when(row)}, by {row['origin']}",
+        "kernel": kernel(row),
+        "adapter": row["adapter"] or "unknown",
+        "engine": row["engine"] or "unknown",
+        "time": duration(time_of(row)),
+        "shader": row["shader_sha256"] or "none",
+        "edited": ", ".join(judged.get("edited", ())) or "nothing",
+        "outputs": "kept" if row["kept_bytes"] else "not kept, only their digests",
+        "files": f"{len(kept.texts)} shader files",
+    }
+    for name, text in facts.items():
+        console.print(f"{name:>8}  {text}")
+    console.print(f"{'':>8}  fa2 repro {row['run'][:8]} packs it up")
+
+
+def when(row: Row) -> str:
+    """Local time, to the second."""
+    return datetime.fromtimestamp(row["finished"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def status(row: Row) -> Text:
+    word = row["status"].upper()
+    return Text(word, COLOURS.get(word, "green"))
+
+
+def kernel(row: Row) -> str:
+    edited = f" ({row['edited']} edited)" if row["edited"] else ""
+    return f"{row['own'] or row['kernel']}{edited}"
+
+
+def time_of(row: Row) -> float | None:
+    """The best time there is: of a benchmark, of the GPU, of the page."""
+    times: list[float | None] = [row[name] for name in ("median_ns", "gpu_ns", "elapsed_ns")]
+    return next((ns for ns in times if ns), None)
+
+
+def ratio(value: float | str | None) -> str:
+    return "–" if value is None else value if isinstance(value, str) else f"{value:.3g}"
+
+
+def duration(ns: float | None) -> str:
+    """
+    >>> duration(1_250_000.0)
+    '1.25 ms'
+    """
+    if ns is None:
+        return "–"
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.3g} ns"
