@@ -3,8 +3,10 @@ import { checksOf, summarise } from "./checks.js";
 import { DeviceKeeper, NoWebGPU } from "./device.js";
 import { engineName } from "./engine.js";
 import { toNumber } from "./format.js";
+import { pageName, storageOf } from "./page-name.js";
 import { asRunError } from "./run-error.js";
 import { Runner } from "./runner.js";
+import { DevicesSection } from "./sections/devices.js";
 import { SpeedSection } from "./sections/speed.js";
 import { TrainingSection } from "./sections/training.js";
 import { Session } from "./session.js";
@@ -15,7 +17,10 @@ import { Chooser } from "./ui/chooser.js";
 import { Detail } from "./ui/detail.js";
 import { byId } from "./ui/dom.js";
 import { showEnvironment } from "./ui/environment.js";
+import { ListTools } from "./ui/list-tools.js";
 import { Notices } from "./ui/notices.js";
+import { SectionNav } from "./ui/section-nav.js";
+import { Shortcuts } from "./ui/shortcuts.js";
 import { Verdict } from "./ui/verdict.js";
 import { readOptions, writeOptions } from "./url-options.js";
 
@@ -32,6 +37,7 @@ const devices = new DeviceKeeper(options.without.split(",").filter(Boolean));
 const notices = new Notices(byId("notices"));
 const verdict = new Verdict();
 const checks = new CheckList(byId("lines"), choose);
+const listTools = new ListTools(checks);
 
 /** @type {Record<string, string[]>} */
 let suites = {};
@@ -100,14 +106,27 @@ const context = {
   addToRuns: (add) => void additions.push(add),
 };
 /** @type {import("./context.js").Section[]} */
-const sections = [new SpeedSection(context), new TrainingSection(context)];
+const sections = [
+  new SpeedSection(context),
+  new TrainingSection(context),
+  new DevicesSection(context),
+];
 
+new SectionNav(byId("sections"));
+new Shortcuts({
+  run: () => chooser.submit(),
+  keys: {
+    "/": () => listTools.focus(),
+    n: () => checks.chooseFailed(1),
+    p: () => checks.chooseFailed(-1),
+  },
+});
 chooser.options = {
   ...options,
   suite: options.suite || (options.case ? "" : DEFAULT_SUITE),
 };
 refresh();
-engine.then((name) => transport.open(name));
+engine.then((name) => transport.open(pageName(location.search, storageOf(window)) || name));
 findDevice();
 
 /** The four steps to a device, once, before anything is asked for. */
@@ -309,6 +328,7 @@ function draw() {
     if (detail.entry === entry) detail.refresh();
   }
   changed.clear();
+  listTools.count(session.entries);
   verdict.show(summarise(session.entries));
   verdict.activity(activity);
 }

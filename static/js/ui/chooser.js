@@ -55,6 +55,11 @@ export class Chooser {
     this.options = chosen;
   }
 
+  /** As the button Run does. */
+  submit() {
+    this.#form.requestSubmit(this.#run.disabled ? null : this.#run);
+  }
+
   /** @returns {Options} */
   get options() {
     return {
