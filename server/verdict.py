@@ -49,6 +49,7 @@ class Failure:
     check: str
     output: str
     message: str
+    sentence: str  # what is wrong and where, the shortest way that says it
 
 
 @dataclass(frozen=True)
@@ -163,11 +164,11 @@ def structure(want: Sequence[Spec], tensors: Mapping[str, Array]) -> Failure | N
         array = tensors.get(spec.name)
         if array is None:
             message = f"{spec.name} was not uploaded; the case wants {_shape(spec)}"
-            return Failure("structure", output, message)
+            return Failure("structure", output, message, "not uploaded")
         flat = (math.prod(spec.shape),)
         if array.dtype != spec.numpy or array.shape not in (spec.shape, flat):
             message = f"{spec.name} is {array.dtype}{list(array.shape)}, expected {_shape(spec)}"
-            return Failure("structure", output, message)
+            return Failure("structure", output, message, "not of the type and shape that it must be")
     return None
 
 
@@ -194,6 +195,7 @@ def guards(
                         f"{words.shape[2]} guard words changed in pass {number + 1}, the first at "
                         f"word {touched[0]} ({where} the data), now 0x{value:08x} = "
                         f"{value.view(np.float32):.6g}",
+                        f"written {where} the output, out of its bounds",
                     )
     return None
 
@@ -230,11 +232,13 @@ def written(
         for number, (array, word) in enumerate(zip(passes, poison, strict=True), 1):
             left = still_poison(array, word)
             if left.any():
+                where = describe(name, left)
                 return Failure(
                     "written",
                     name,
                     f"{name}: {_of(left)} elements were never written in pass {number} (the fill "
-                    f"0x{word:08x} is still there). Where: {describe(name, left)}",
+                    f"0x{word:08x} is still there). Where: {where}",
+                    f"never written: {where}",
                 )
     return None
 
@@ -245,13 +249,14 @@ def repeated(outputs: Mapping[str, tuple[Array, Array]], describe: Describe) -> 
         bits = np.dtype(f"u{first.dtype.itemsize}")
         differ: Bools = first.view(bits) != second.view(bits)
         if differ.any():
-            at = int(np.flatnonzero(differ)[0])
+            at, where = int(np.flatnonzero(differ)[0]), describe(name, differ)
             return Failure(
                 "repeated",
                 name,
                 f"{name}: {_of(differ)} elements changed when the same dispatch ran again: a race, "
                 f"or memory read before it was written. The first: {float(first[at]):.9g}, then "
-                f"{float(second[at]):.9g}. Where: {describe(name, differ)}",
+                f"{float(second[at]):.9g}. Where: {where}",
+                f"another result when it runs again (a race, or memory read unwritten): {where}",
             )
     return None
 
@@ -273,11 +278,13 @@ def finite(
         return None
     nan = int(np.isnan(actual).sum())
     inf = int(np.isinf(actual[broken]).sum())
+    where = describe(name, broken)
     return Failure(
         "finite",
         name,
         f"{name}: {_of(broken)} elements are not finite ({nan} NaN, {inf} inf). "
-        f"Where: {describe(name, broken)}",
+        f"Where: {where}",
+        f"not finite: {where}",
     )
 
 
@@ -290,7 +297,15 @@ def bounded(comparisons: Sequence[Comparison], geometry: Geometry) -> Failure | 
     text = "\n".join(_paragraph(c, geometry) for c in failed)
     if right:
         text += f"\n{', '.join(right)}: every element is within its bound."
-    return Failure("bounded", failed[0].output.name, text)
+    first = failed[0]
+    return Failure("bounded", first.output.name, text, where_wrong(first, geometry))
+
+
+def where_wrong(c: Comparison, geometry: Geometry) -> str:
+    """Where the elements beyond their bound lie; "" if there are none."""
+    if c.worst_ratio <= 1:
+        return ""
+    return patterns.describe(c.bad, c.output.axes, c.output.coords, geometry)
 
 
 def _paragraph(c: Comparison, geometry: Geometry) -> str:
@@ -298,7 +313,7 @@ def _paragraph(c: Comparison, geometry: Geometry) -> str:
     index = ", ".join(f"{axis}={n}" for axis, n in worst.index.items())
     tiles = [f"{patterns.TILES[a]} {n}, {patterns.NOUNS[a]} {worst.index[a] % tile[a]} of it"
              for a, n in (worst.tile or {}).items()]  # fmt: skip
-    where = patterns.describe(c.bad, output.axes, output.coords, geometry)
+    where = where_wrong(c, geometry)
     values = f"actual {worst.actual:.9g}, expected {worst.expected:.9g}"
     times = f" ({c.worst_ratio:.3g} times that)" if np.isfinite(c.worst_ratio) else ""
     return (
