@@ -15,7 +15,7 @@ from server.inputs import digest, few_weights, make_inputs
 from server.measure import Bounds, Measured, Sample, measure, sample_of
 from server.outputs import AXES, logical, outputs_of, want
 from server.patterns import Bools, Geometry, describe
-from server.report import Control, Done, OutputReport, Report
+from server.report import Control, Done, Finding, OutputReport, Report
 from server.tolerance import KAPPA
 from server.verdict import Comparison, Failure, compare
 
@@ -98,7 +98,10 @@ def _judge(
     if not beyond:
         controls = negative_controls(problem, measured.truth, measured.allowed, measured.rows)
     doubts = _doubts(measured, controls, beyond)
-    return _report(case, done, kappa, failure, comparisons, controls, sample, doubts, seeded=seeded)
+    where = {c.output.name: verdict.where_wrong(c, geometry) for c in comparisons}
+    return _report(
+        case, done, kappa, failure, comparisons, where, controls, sample, doubts, seeded=seeded
+    )
 
 
 def problem_of(case: Case, inputs: Mapping[str, Array]) -> Problem:
@@ -199,6 +202,7 @@ def _report(
     kappa: float,
     failure: Failure | None,
     comparisons: Sequence[Comparison] = (),
+    where: Mapping[str, str] | None = None,
     controls: Mapping[str, Control] | None = None,
     sample: Sample | None = None,
     doubts: Sequence[str] = (),
@@ -228,7 +232,8 @@ def _report(
         kappa,
         status=status,
         message="\n".join(lines),
-        outputs={c.output.name: OutputReport.of(c) for c in comparisons},
+        outputs={c.output.name: OutputReport.of(c, (where or {})[c.output.name]) for c in comparisons},
+        finding=failure and Finding(failure.check, failure.output, failure.sentence),
         controls=controls or {},
         warnings=warnings,
     )
