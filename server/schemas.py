@@ -217,6 +217,7 @@ class ReportOut(BaseModel):
     gpu_ns: float | None
     edited: list[str]
     warnings: list[str]
+    finding: dict[str, str] | None
     error: dict[str, Any] | None
 
 
