@@ -64,11 +64,13 @@ class OutputReport:
     total: int
     nan: int
     inf: int
+    where: str = ""
+    """Where the elements beyond their bound lie, as a sentence; "" if there are none."""
 
     @classmethod
-    def of(cls, comparison: Comparison) -> OutputReport:
+    def of(cls, comparison: Comparison, where: str = "") -> OutputReport:
         c = comparison
-        return cls(c.worst_ratio, c.worst, c.wrong, c.total, c.nan, c.inf)
+        return cls(c.worst_ratio, c.worst, c.wrong, c.total, c.nan, c.inf, where)
 
     def to_dict(self) -> dict[str, Any]:
         worst = self.worst
@@ -85,7 +87,20 @@ class OutputReport:
             "total": self.total,
             "nan": self.nan,
             "inf": self.inf,
+            "where": self.where,
         }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first check that failed, on which output, and what it found in one sentence."""
+
+    check: str
+    output: str
+    sentence: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"check": self.check, "output": self.output, "sentence": self.sentence}
 
 
 @dataclass(frozen=True)
@@ -126,6 +141,8 @@ class Report:
     edited: tuple[str, ...] = ()
     """Shader files of which an edited text ran instead of the shipped one, by path."""
     warnings: tuple[str, ...] = ()
+    finding: Finding | None = None
+    """Of a failed run only."""
     error: RunError | None = None
     """Kind and place of the reason, for status ``error`` and ``skip``; the JSON has ``message``."""
 
@@ -160,6 +177,7 @@ class Report:
             "gpu_ns": jsonable(self.gpu_ns),
             "edited": list(self.edited),
             "warnings": list(self.warnings),
+            "finding": None if self.finding is None else self.finding.to_dict(),
             "error": None if self.error is None else asdict(self.error),
         }
 
