@@ -192,6 +192,7 @@ class OutputOut(BaseModel):
     total: int
     nan: int
     inf: int
+    where: str
 
 
 class ReportOut(BaseModel):
