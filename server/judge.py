@@ -232,7 +232,9 @@ def _report(
         kappa,
         status=status,
         message="\n".join(lines),
-        outputs={c.output.name: OutputReport.of(c, (where or {})[c.output.name]) for c in comparisons},
+        outputs={
+            c.output.name: OutputReport.of(c, (where or {})[c.output.name]) for c in comparisons
+        },
         finding=failure and Finding(failure.check, failure.output, failure.sentence),
         controls=controls or {},
         warnings=warnings,

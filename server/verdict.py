@@ -168,7 +168,9 @@ def structure(want: Sequence[Spec], tensors: Mapping[str, Array]) -> Failure | N
         flat = (math.prod(spec.shape),)
         if array.dtype != spec.numpy or array.shape not in (spec.shape, flat):
             message = f"{spec.name} is {array.dtype}{list(array.shape)}, expected {_shape(spec)}"
-            return Failure("structure", output, message, "not of the type and shape that it must be")
+            return Failure(
+                "structure", output, message, "not of the type and shape that it must be"
+            )
     return None
 
 
@@ -282,8 +284,7 @@ def finite(
     return Failure(
         "finite",
         name,
-        f"{name}: {_of(broken)} elements are not finite ({nan} NaN, {inf} inf). "
-        f"Where: {where}",
+        f"{name}: {_of(broken)} elements are not finite ({nan} NaN, {inf} inf). Where: {where}",
         f"not finite: {where}",
     )
 
