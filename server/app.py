@@ -114,7 +114,12 @@ def _history_writer(
     """What writes finished runs and benchmarks down, where there is to be a history."""
     if settings.history is None:
         return None
-    writer = HistoryWriter(settings.history, origin=settings.origin, static=settings.static_dir)
+    writer = HistoryWriter(
+        settings.history,
+        origin=settings.origin,
+        static=settings.static_dir,
+        launched=settings.launched,
+    )
     store.observers.append(writer.observe_run)
     benches.observers.append(writer.observe_bench)
     return writer

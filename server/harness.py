@@ -60,18 +60,20 @@ class Harness(Life):
         seed: int | None = None,
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
+        tuned: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
     ) -> Report:
         """Runs one case on the GPU and judges it.
 
-        ``shaders`` replaces files of static/shaders for this run alone: ``{path: WGSL text}``.
+        ``shaders`` replaces files of static/shaders for this run alone: ``{path: WGSL text}``;
+        ``tuned`` gives tiles that are tried first, instead of those kept for the adapter.
         Returns a Report whatever the kernel did. Raises CaseError for a bad argument, NoBrowser
         and NoAdapter when no run is possible.
         """
         case = Case.parse(case) if isinstance(case, str) else case
         changes = {"kernel": kernel, "seed": seed}
         case = case.replace(**{key: value for key, value in changes.items() if value is not None})
-        report, _ = self._run(case, kappa=kappa, shaders=shaders, timeout_s=timeout_s)
+        report, _ = self._run(case, kappa=kappa, shaders=shaders, tuned=tuned, timeout_s=timeout_s)
         return report
 
     def attention(
@@ -217,6 +219,7 @@ class Harness(Life):
         *,
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
+        tuned: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
         inputs: dict[str, NDArray[Any]] | None = None,
     ) -> tuple[Report, dict[str, NDArray[Any]]]:
@@ -226,6 +229,7 @@ class Harness(Life):
             "timeout_s": self.timeout_s if timeout_s is None else timeout_s,
             "inputs": inputs,
             "shaders": dict(shaders or {}),
+            "tuned": None if tuned is None else dict(tuned),
         }
 
         def submit(service: Service, page: str) -> Run:
@@ -234,7 +238,8 @@ class Harness(Life):
         with self._lock:
             run = self._started().do(submit)
             self.last_report = report = run.future.result()
-            return report, dict(run.tensors)
+            self.last_outputs = dict(run.tensors)
+            return report, self.last_outputs
 
 
 def _check_shaders(shaders: Mapping[str, str]) -> None:

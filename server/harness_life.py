@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
 from server import browser
 from server.bench import Bench
 from server.errors import CaseError, PageError
@@ -53,6 +55,7 @@ class Life:
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self.last_report: Report | None = None
+        self.last_outputs: dict[str, NDArray[Any]] = {}
 
     # --- life ------------------------------------------------------------------------------------
 

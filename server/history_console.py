@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from server.console import COLOURS
@@ -18,31 +17,39 @@ Row = Mapping[str, Any]
 
 BAR = 40  # characters
 DECADES = (-4, 4)  # of |error| / allowed that bars tell apart
-PIPED = 10_000  # columns: a file or pipe gets every character of a line
+STATUS, RIGHT = 3, (4, 5)  # columns of the table
 
 
 def print_table(console: Console, rows: Sequence[Row]) -> None:
-    """Newest first."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("run", "when", "by"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("status", no_wrap=True)
-    table.add_column("worst", justify="right", no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
-    table.add_column("kernel", no_wrap=True)
-    table.add_column("case", overflow="fold")
-    for row in rows:
-        table.add_row(
+    """Newest first; the case comes last, whole, on however narrow a terminal."""
+    heads = ("run", "when", "by", "status", "worst", "time", "kernel", "case")
+    lines = [
+        (
             row["run"][:8],
             when(row),
             row["origin"],
-            status(row),
+            row["status"].upper(),
             ratio(row["worst"]),
             duration(time_of(row)),
             kernel(row),
             row["case"],
         )
-    console.print(table, width=None if console.is_terminal else PIPED)
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    console.print(Text(_line(heads, widths), "bold"))
+    for line in lines:
+        text = Text(_line(line, widths))
+        text.highlight_words([line[STATUS]], COLOURS.get(line[STATUS], "green"))
+        console.print(text)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        cell.rjust(width) if n in RIGHT else cell.ljust(width)
+        for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(padded).rstrip()
 
 
 def print_plot(console: Console, rows: Sequence[Row]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from server import __version__
 from server.adapters import adapter_name
 from server.bench import Bench
 from server.bench_report import BenchReport
@@ -24,6 +26,26 @@ Tensors = Mapping[str, npt.NDArray[Any]]
 
 FAILED = ("fail", "vacuous")
 MOST_HASHED = 1 << 30  # bytes of one run's outputs; hashing more would keep them in memory long
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Who asked for the runs of this process, and what is the same for all of them."""
+
+    origin: str  # page, run, bench, check, pytest, python, replay
+    environment: Mapping[str, Any]
+
+    @classmethod
+    def here(cls, origin: str, launched: Mapping[str, Any]) -> Circumstances:
+        """``launched``: how the browser was started; {} for somebody's own."""
+        environment = {
+            "webgpu-fa2": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "platform": platform.platform(),
+            "launched": dict(launched),
+        }
+        return cls(origin, environment)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +127,8 @@ class Entry:
             told["report"] = {**told["report"], "adapter": None}
         return dumps(told)
 
-    def request_json(self) -> str:
-        """What it takes to ask for the same again; texts lie in the bundle."""
+    def request_json(self, circumstances: Circumstances) -> str:
+        """What it takes to ask for the same again, and where; texts lie in the bundle."""
         run, adapter = self.run, self.told.adapter or {}
         return dumps(
             {
@@ -119,6 +141,7 @@ class Entry:
                 "tuned": run.tuned,
                 "own": None if run.own is None else without_texts(run.own),
                 "samples": self.bench.timing.samples if self.bench and self.bench.timing else None,
+                "environment": circumstances.environment,
             }
         )
 
@@ -157,5 +180,5 @@ def own_name(own: Mapping[str, Any] | None) -> str:
 
 
 def dumps(value: Any) -> str:
-    """Strict JSON, the same text for the same value."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    """Strict JSON, keys as they come."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

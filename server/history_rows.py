@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from server.history_entry import Entry, dumps
+from server.history_entry import Circumstances, Entry, dumps
 from server.history_limits import Limits
 from server.history_own import texts_of
 
@@ -20,7 +20,7 @@ def insert(
     database: sqlite3.Connection,
     entry: Entry,
     *,
-    origin: str,
+    circumstances: Circumstances,
     texts: Mapping[str, str],
     limits: Limits,
 ) -> None:
@@ -29,7 +29,7 @@ def insert(
     ``texts``: the shader files on disk, before the run's own edits.
     """
     run = entry.run
-    row = entry.row(origin)
+    row = entry.row(circumstances.origin)
     row["adapter"] = _adapter(database, entry)
     row["bundle"] = _bundle(database, {**texts, **run.shaders, **texts_of(run.own)})
     database.execute("DELETE FROM runs WHERE id = ?", (entry.id,))
@@ -42,7 +42,7 @@ def insert(
             seq,
             entry.told.message,
             entry.report_json(),
-            entry.request_json(),
+            entry.request_json(circumstances),
             dumps(entry.digests()),
         ),
     )
@@ -80,7 +80,7 @@ def _adapter(database: sqlite3.Connection, entry: Entry) -> int | None:
 
 def _bundle(database: sqlite3.Connection, files: Mapping[str, str]) -> int:
     digests = {path: hashlib.sha256(_bytes(text)).hexdigest() for path, text in files.items()}
-    digest = hashlib.sha256(dumps(digests).encode()).hexdigest()
+    digest = hashlib.sha256(dumps(dict(sorted(digests.items()))).encode()).hexdigest()
     known = database.execute("SELECT id FROM bundles WHERE sha256 = ?", (digest,)).fetchone()
     if known is not None:
         return int(known[0])

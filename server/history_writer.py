@@ -10,12 +10,14 @@ import logging
 import queue
 import sqlite3
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from server.bench import Bench
 from server.bench_report import BenchReport
-from server.history_entry import Entry
+from server.history_entry import Circumstances, Entry
 from server.history_limits import Limits, trim, trim_outputs
 from server.history_rows import insert
 from server.history_schema import HistoryError, connect, is_damage
@@ -34,9 +36,16 @@ class HistoryWriter:
     """``observe_run`` and ``observe_bench`` may be called until ``close``; they never block."""
 
     def __init__(
-        self, path: Path, *, origin: str, static: Path, limits: Limits | None = None
+        self,
+        path: Path,
+        *,
+        origin: str,
+        static: Path,
+        launched: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        self.path, self.origin = path, origin
+        """``origin``: who asks for the runs; ``launched``: how the browser was started."""
+        self.path, self._circumstances = path, Circumstances.here(origin, launched or {})
         self._limits = limits or Limits()
         self._texts = ShaderTexts(static)
         self._queue: queue.Queue[Entry | None] = queue.Queue(MOST_QUEUED)
@@ -115,7 +124,13 @@ class HistoryWriter:
         texts = self._texts.all()
         with transaction(database):
             for entry in entries:
-                insert(database, entry, origin=self.origin, texts=texts, limits=self._limits)
+                insert(
+                    database,
+                    entry,
+                    circumstances=self._circumstances,
+                    texts=texts,
+                    limits=self._limits,
+                )
             if any(entry.keeps_outputs for entry in entries):
                 trim_outputs(database, self._limits.output_bytes)
             self._untrimmed += len(entries)

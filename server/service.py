@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from server.app import create_app
 from server.bench import Bench
@@ -26,8 +28,16 @@ class Service:
     """``with Service() as s:`` serves at ``s.url``; ``s.store``, ``s.trainings``, ``s.benches`` and
     ``s.pages`` are its state."""
 
-    def __init__(self, settings: Settings | None = None, *, origin: str | None = None) -> None:
-        """``origin``: under which name runs are kept in the user's history; None keeps none."""
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        origin: str | None = None,
+        launched: Mapping[str, Any] | None = None,
+    ) -> None:
+        """``origin``: under which name runs are kept in the user's history; None keeps none.
+        ``launched``: how the browser was started, to be kept with them.
+        """
         # Said outright, so that FA2_HOST, FA2_PORT and FA2_TOKEN, meant for `fa2 serve`, do not
         # reach the private server of a test run. Nobody looks at its page, so saved shaders are
         # no news to it.
@@ -39,6 +49,7 @@ class Service:
             watch_shaders=False,
             history=history_file() if origin else None,
             origin=origin or "python",
+            launched=dict(launched or {}),
         )
         self.app = create_app(self.settings)
         self._server = make_server(self.app)

@@ -28,6 +28,18 @@ class Opening:
     options: Options
     path: str = PAGE  # of the page that is opened
 
+    def told(self) -> dict[str, Any]:
+        """In plain values, for whoever wants to do the same elsewhere."""
+        options = self.options
+        return {
+            "browser": self.browser.path.name,
+            "launcher": self.launcher,
+            "args": list(options.args),
+            "adapter": options.adapter,
+            "headed": options.headed,
+            "webgpu": options.webgpu,
+        }
+
 
 class Session:
     """Raises NoBrowser when no page connects, NoAdapter when it offers no fitting adapter."""

@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     tuned_dir: Path = Field(default_factory=tuned_folder)  # what `fa2 tune` has written
     history: Path | None = None  # the file in which finished runs are kept; 0 or off: nowhere
     origin: str = "page"  # who asks for the runs, for the history
+    launched: dict[str, Any] = Field(default={})  # how the browser was started, for the history
 
     max_runs: int = Field(default=1024, ge=1)  # finished ones that are kept; the oldest goes first
     max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused

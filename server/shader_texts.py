@@ -1,10 +1,11 @@
-"""The texts of the shader files that attention may use, as they lie on disk now."""
+"""The texts that attention may be made of: the shader files and the registry, as they lie now."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 NOT_ATTENTION = ("train/", "bench/")
+REGISTRY = "kernels.json"  # which kernels and tiles there were to choose from
 
 
 class ShaderTexts:
@@ -12,6 +13,7 @@ class ShaderTexts:
 
     def __init__(self, static: Path) -> None:
         self._folder = static / "shaders"
+        self._registry = static / "js" / "attention" / REGISTRY
         self._known: dict[str, tuple[tuple[int, int], str]] = {}
 
     def all(self) -> dict[str, str]:
@@ -21,6 +23,8 @@ class ShaderTexts:
             path = file.relative_to(self._folder).as_posix()
             if not path.startswith(NOT_ATTENTION) and (text := self._read(file, path)) is not None:
                 found[path] = text
+        if (text := self._read(self._registry, REGISTRY)) is not None:
+            found[REGISTRY] = text
         return found
 
     def _read(self, file: Path, path: str) -> str | None:

@@ -30,7 +30,7 @@ class Worker:
     def __init__(self, opening: Opening, origin: str | None = None) -> None:
         """``origin``: under which name runs are kept in the user's history; None keeps none."""
         self._opening = opening
-        self._service = Service(origin=origin)
+        self._service = Service(origin=origin, launched=opening.told())
         self.session: Session | None = None
         self.current: Run | Training | Bench | None = None  # under way
         self._losses = 0
