@@ -49,6 +49,10 @@ export const AXES = {
  * @property {number | null} elapsed_ns
  * @property {number | null} compile_ns
  * @property {number | null} first_result_ns
+ * @property {number | null} [gpu_ns]  of the first pass; null without timestamps
+ * @property {string[]} [edited]  paths of the shader files whose text was not the one on disk
+ * @property {{kind: string, file: string | null, line: number | null,
+ *   column: number | null} | null} [error]
  * @property {string[]} warnings
  */
 
