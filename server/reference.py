@@ -54,6 +54,7 @@ class Block:
     k: F64  # [K,D]
     v: F64  # [K,Dv]
     seen: npt.NDArray[np.bool_]  # [R,K]
+    s: F64  # [R,K] scores, −inf where masked
     p: F64  # [R,K]
     x: F64  # [R,K] magnitudes |scale|·|q||k|ᵀ of the uncapped scores
     cap: F64 | None  # [R,K] tanh(x / softcap), None without softcap
@@ -159,11 +160,12 @@ def _block(
     if keys is not None:
         inside = np.flatnonzero((keys >= span.start) & (keys < span.stop))
         cols, pick = inside, keys[inside] - span.start
-        k, v, seen, p, x = k[pick], v[pick], seen[:, pick], p[:, pick], x[:, pick]
+        k, v, seen, s, p = k[pick], v[pick], seen[:, pick], s[:, pick], p[:, pick]
+        x = x[:, pick]
         cap = None if cap is None else cap[:, pick]
         ds = None if ds is None else ds[:, pick]
     return Block(
-        b, h, hkv, at, cols, q, k, v, seen, p, x, cap, lse, o, a, s_bar, peak, n_keys,
+        b, h, hkv, at, cols, q, k, v, seen, s, p, x, cap, lse, o, a, s_bar, peak, n_keys,
         extra_terms, problem.scale, problem.softcap, do, ds,
     )  # fmt: skip
 

@@ -1,5 +1,6 @@
 // @ts-check
 import { frame, guardTensor, unframe } from "./framing.js";
+import { TRACE_TENSOR } from "./trace-buffer.js";
 
 /** @typedef {import("./transport.js").Want} Want */
 /** @typedef {import("./watch.js").Watch} Watch */
@@ -124,7 +125,7 @@ export function outputLimits(want) {
  * @param {Want[]} want
  */
 function outputsOf(want) {
-  return want.filter(({ name }) => !name.includes("."));
+  return want.filter(({ name }) => !name.includes(".") && name !== TRACE_TENSOR);
 }
 
 /** @param {number} bytes */

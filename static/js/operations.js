@@ -11,13 +11,14 @@
  * @param {Attention} attention
  * @param {Spec} spec
  * @param {string} kernel
+ * @param {boolean} [trace] kernels that can tell their tiles do
  * @returns {Promise<Operation[]>}
  */
-export async function operationsOf(attention, spec, kernel) {
-  if (spec.op !== "backward") return [await attention.prepare(spec, { kernel })];
+export async function operationsOf(attention, spec, kernel, trace = false) {
+  if (spec.op !== "backward") return [await attention.prepare(spec, { kernel, trace })];
   const { family } = attention.plan(spec, { kernel });
   return Promise.all([
-    attention.prepare({ ...spec, op: "forward" }, { kernel: family }),
-    attention.prepare(spec, { kernel }),
+    attention.prepare({ ...spec, op: "forward" }, { kernel: family, trace }),
+    attention.prepare(spec, { kernel, trace }),
   ]);
 }

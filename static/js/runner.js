@@ -8,6 +8,7 @@ import { storeInputs } from "./layout.js";
 import { operationsOf } from "./operations.js";
 import { asRunError, HARMLESS, RunError } from "./run-error.js";
 import { StepTimer } from "./step-timer.js";
+import { TRACE_TENSOR, TraceBuffer, traceLimits } from "./trace-buffer.js";
 import { Watch } from "./watch.js";
 
 /** @typedef {import("./transport.js").Job} Job */
@@ -34,6 +35,7 @@ import { Watch } from "./watch.js";
  * @property {Record<string, number> | null} tile
  * @property {Pick<import("./attention/index.js").Plan["passes"][number],
  *   "kernel" | "tile" | "roles">[]} passes  of the operation that the job is named after
+ * @property {string[]} traced  kernels that told their tiles
  * @property {string} input_sha256
  * @property {string} shader_sha256
  * @property {number} dispatches
@@ -55,6 +57,10 @@ import { Watch } from "./watch.js";
  * software adapter; a GPU could do far more, but its waits are short as well.
  */
 const WORK_PER_SUBMIT = 5e8;
+
+const UNHEARD =
+  "the kernel calls dbg(), and nobody asked what it tells: the Trace section of the page shows it, " +
+  "and `fa2 trace`";
 
 /** @type {TunedTable} */
 const NO_TABLE = {};
@@ -136,18 +142,20 @@ export class Runner {
     progress({ phase: "compile", done: 0, total: 1 });
     const attention = this.attention(held.device, job.shaders, table);
     const asked = performance.now();
-    const compiling = operationsOf(attention, spec, kernel);
+    const compiling = operationsOf(attention, spec, kernel, Boolean(job.trace));
     const operations = await watch.race("compiling the kernel", compiling);
     done.compile_ns = sinceNs(asked);
     const main = operations[operations.length - 1];
     Object.assign(done, { kernel: main.kernel, tile: main.tile, shader_sha256: main.shaderSha256 });
     done.passes = main.plan.passes.map(({ kernel, tile, roles }) => ({ kernel, tile, roles }));
+    done.traced = operations.flatMap(({ plan }) => plan.traced ?? []);
     try {
       const stored = storeInputs(spec, inputs);
       const ran = await this.#dispatch(job, operations, held, watch, progress, stored, () => {
         done.first_result_ns = sinceNs(asked);
       });
       const { tensors } = ran;
+      if (ran.unheard) done.warnings.push(UNHEARD);
       done.gpu_ns = ran.gpuNs;
       done.dispatches = operations.reduce((sum, { dispatches }) => sum + dispatches, 0);
       return tensors;
@@ -174,8 +182,15 @@ export class Runner {
     let buffers = null;
     /** @type {StepTimer | null} */
     let timer = null;
+    /** @type {TraceBuffer | null} */
+    let told = null;
     try {
+      const head = TraceBuffer.headOf(job, operations);
       buffers = new JobBuffers(device, stored, job.want);
+      if (head) {
+        told = new TraceBuffer(device, job, head);
+        buffers.bindings.dbg = { buffer: told.buffer };
+      }
       const each = operations.map((operation) => operation.steps(WORK_PER_SUBMIT));
       const steps = each.flat();
       // The operation that the job is named after comes last.
@@ -184,6 +199,7 @@ export class Runner {
       let submitted = 0;
       for (const [pass, word] of job.poison.entries()) {
         buffers.poison(word);
+        told?.reset();
         for (const [n, step] of steps.entries()) {
           const encoder = device.createCommandEncoder();
           const left = steps.length - n;
@@ -191,6 +207,7 @@ export class Runner {
           if (left === 1) {
             buffers.stage(encoder, pass);
             if (pass === 0) timer?.resolve(encoder);
+            if (pass === 0) told?.stage(encoder);
           }
           queue.submit([encoder.finish()]);
           // Not waited for: that would cost the run what it measures.
@@ -208,13 +225,17 @@ export class Runner {
       read.catch(() => {}); // what the scopes caught explains it better
       await checked;
       const tensors = await read;
+      if (told?.wanted) {
+        tensors.set(TRACE_TENSOR, await watch.race("reading what was traced", told.read()));
+      }
       const gpuNs = timer ? await watch.race("reading the timestamps", timer.read()) : null;
       if (errors.length) throw new RunError("page", `uncaptured GPU error: ${errors.join("; ")}`);
-      return { tensors, gpuNs };
+      return { tensors, gpuNs, unheard: told?.wanted === false };
     } finally {
       failures().catch(() => {});
       buffers?.destroy();
       timer?.destroy();
+      told?.destroy();
     }
   }
 
@@ -275,6 +296,7 @@ export class Runner {
       kernel,
       tile: null,
       passes: [],
+      traced: [],
       input_sha256: "",
       shader_sha256: "",
       dispatches: 0,
@@ -302,7 +324,10 @@ const sinceNs = (moment) => Math.round((performance.now() - moment) * 1e6);
  */
 export function neededLimits(job, adapter, tuned = {}) {
   const available = /** @type {Record<string, number>} */ (/** @type {unknown} */ (adapter.limits));
-  const needed = { ...requiredLimits(job.spec, adapter, { kernel: job.kernel, tuned }) };
+  const needed = {
+    ...requiredLimits(job.spec, adapter, { kernel: job.kernel, tuned }),
+    ...traceLimits(job, available),
+  };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
     needed[name] = Math.max(needed[name] ?? 0, bytes);
     if (needed[name] > available[name]) {

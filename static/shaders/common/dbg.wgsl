@@ -16,7 +16,7 @@ struct DbgBuffer {
   row_end: u32,
   key_first: u32,
   key_end: u32,
-  unused: u32,
+  key_tile: u32,        // keys of a tile of the forward; for the reader
   records: array<vec4<u32>>,  // kind << 24 | invocation, tag, workgroup, bits of the value
 }
 
