@@ -14,7 +14,7 @@ import numpy as np
 
 from server.attention_problem import Array, Problem
 from server.cases import Case
-from server.inputs import few_weights, make_inputs
+from server.inputs import TAGS, few_weights, make_inputs
 from server.judge import problem_of, tile_of
 from server.measure import BY_KEY, Bounds, Sample, measure, part_of, sample_of
 from server.outputs import AXES, logical, outputs_of
@@ -66,6 +66,10 @@ class Subject:
             sampled_above=run.sampled_above,
             truths=truths,
         )
+
+    @property
+    def input_names(self) -> list[str]:
+        return [name for name in TAGS if name in self.case.shapes()]
 
     @property
     def arrays(self) -> Mapping[str, Array]:

@@ -1,0 +1,91 @@
+"""Every array of a finished run as a file: ``/arrays/{name}`` (.npy) and ``/run.npz`` (all)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+from fastapi import APIRouter, Request
+from starlette.background import BackgroundTask
+from starlette.responses import Response, StreamingResponse
+
+from server.exports import array_of, names_of, npy, npz_bytes, write_npz
+from server.judged_parts import Subject
+from server.problems import Problem
+from server.routes_heatmap import compute, subject_of
+from server.routes_runs import KnownRun
+from server.run import Run
+from server.strict_json import StrictRoute
+
+router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
+
+CHUNK_BYTES = 1 << 20
+
+
+def _any_subject(run: Run, request: Request) -> Subject:
+    """The run by whatever output it keeps."""
+    return subject_of(run, next(iter(run.tensors), "output"), request)
+
+
+@router.get("/{run}/arrays")
+async def listing(run: KnownRun, request: Request) -> list[str]:
+    """The names of the arrays that can be had: inputs, outputs, truth, bounds and differences."""
+    return names_of(_any_subject(run, request))
+
+
+@router.get("/{run}/arrays/{name}")
+async def array(run: KnownRun, name: str, request: Request) -> Response:
+    """One array as a ``.npy`` file. Truth and bounds are float64, NaN where nothing was judged."""
+    subject = _any_subject(run, request)
+    known = names_of(subject)
+    if name not in known:
+        raise Problem(
+            404, "unknown-tensor", f"run {run.id} has no {name[:40]!r}, but {', '.join(known)}"
+        )
+    data = await compute(request, lambda: npy(array_of(subject, name)), "array")
+    return Response(data, media_type="application/octet-stream", headers=_named(f"{name}.npy", run))
+
+
+@router.get("/{run}/run.npz")
+async def everything(run: KnownRun, request: Request) -> Response:
+    """All of a run as one ``.npz``: inputs, outputs, truth, bounds, and the report as a member."""
+    subject, report = _any_subject(run, request), run.report
+    assert report is not None  # it is finished
+    limit = request.app.state.settings.max_npz_bytes
+
+    def work() -> IO[bytes]:
+        size_bytes = npz_bytes(subject)
+        if size_bytes > limit:
+            raise Problem(
+                413,
+                "too-large",
+                f"all arrays of run {run.id} take {size_bytes} bytes, one file at most {limit}; "
+                "take them one by one from /arrays, or raise FA2_MAX_NPZ_BYTES",
+            )
+        file = tempfile.TemporaryFile()  # without a name, gone when it is closed
+        try:
+            write_npz(file, subject, report)
+        except BaseException:
+            file.close()
+            raise
+        file.seek(0)
+        return file
+
+    file = await compute(request, work, "npz")
+    return StreamingResponse(
+        _chunks(file),
+        media_type="application/zip",
+        headers=_named("run.npz", run),
+        background=BackgroundTask(file.close),
+    )
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _named(name: str, run: Run) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{run.id}-{name}"'}
