@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from server import (
     __version__,
     problems,
+    routes_arrays,
     routes_benches,
     routes_heatmap,
     routes_history,
@@ -89,6 +90,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(routes_runs.router)
     app.include_router(routes_shaders.router)
     app.include_router(routes_heatmap.router)
+    app.include_router(routes_arrays.router)
     app.include_router(routes_trainings.router)
     app.include_router(routes_benches.router)
     app.include_router(routes_tuned.router)
