@@ -28,7 +28,7 @@ from server.harness_life import Life
 from server.paths import STATIC
 from server.report import Report
 from server.run import Run
-from server.service import Service
+from server.service import Serving
 from server.tolerance import KAPPA
 from server.training import Training
 from server.training_report import TrainingReport
@@ -157,7 +157,7 @@ class Harness(Life):
             preset, gate=gate, attention=attention, seed=seed, steps=steps, context=context
         )
 
-        def submit(service: Service, page: str) -> Training:
+        def submit(service: Serving, page: str) -> Training:
             return service.trainings.submit(
                 spec,
                 page=page,
@@ -195,7 +195,7 @@ class Harness(Life):
         case = case if kernel is None else case.replace(kernel=kernel)
         _check_shaders(shaders or {})
 
-        def submit(service: Service, page: str) -> Bench:
+        def submit(service: Serving, page: str) -> Bench:
             return service.benches.submit(
                 case,
                 page=page,
@@ -232,7 +232,7 @@ class Harness(Life):
             "tuned": None if tuned is None else dict(tuned),
         }
 
-        def submit(service: Service, page: str) -> Run:
+        def submit(service: Serving, page: str) -> Run:
             return service.store.submit(case, page=page, **options)
 
         with self._lock:

@@ -16,9 +16,13 @@ from server.bench import Bench
 from server.errors import CaseError, PageError
 from server.launch import Launched, Options, choose_launcher
 from server.launch_flags import ADAPTERS, Adapter
+from server.remote import Remote
+from server.remote_page import RemotePage
+from server.remote_runs import RemoteService
 from server.report import Report
 from server.run import Run
-from server.session import Opening
+from server.service import Service
+from server.session import Opening, Session
 from server.training import Training
 from server.worker import Worker
 
@@ -38,6 +42,9 @@ class Life:
         webgpu: bool = True,
         without: Sequence[str] = (),
         history: bool | str = False,
+        page: str | None = None,
+        server: str | None = None,
+        token: str | None = None,
     ) -> None:
         if adapter not in ADAPTERS:
             raise CaseError(f"adapter={adapter!r} is unknown; use one of {', '.join(ADAPTERS)}")
@@ -45,6 +52,7 @@ class Life:
             raise CaseError(f"timeout_s={timeout_s!r} must be a positive number of seconds")
         self.timeout_s = timeout_s
         self._browser, self._launch = browser, launch
+        self._page, self._server, self._token = page, server, token
         self._origin = "python" if history is True else history or None
         for name in without:
             if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
@@ -63,9 +71,7 @@ class Life:
         """Starts server, browser and page; ``with`` does it for you."""
         with self._lock:
             if self._worker is None:
-                found = browser.find(self._browser, headed=self._options.headed)
-                launcher = choose_launcher(found, self._launch)
-                worker = Worker(Opening(found, launcher, self._options), self._origin)
+                worker = self._new_worker()
                 worker.start()
                 self._worker = worker
                 atexit.register(self.close)
@@ -111,6 +117,24 @@ class Life:
     def screenshot(self, path: str | Path) -> bool:
         """Save a PNG of the page; False where the launcher cannot take one."""
         return self.launched is not None and self.launched.screenshot(Path(path))
+
+    def _new_worker(self) -> Worker:
+        if self._page is not None:
+            return self._worker_elsewhere(self._page)
+        found = browser.find(self._browser, headed=self._options.headed)
+        opening = Opening(found, choose_launcher(found, self._launch), self._options)
+        service = Service(origin=self._origin, launched=opening.told())
+        return Worker(service, lambda: Session(service, opening))
+
+    def _worker_elsewhere(self, name: str) -> Worker:
+        remote = Remote(self._server, self._token)
+        seen: list[RemotePage] = []
+
+        def find() -> RemotePage:
+            seen.append(RemotePage(remote, name, self._options.adapter, patient=bool(seen)))
+            return seen[-1]
+
+        return Worker(RemoteService(remote), find)
 
     def _started(self) -> Worker:
         if self._worker is None:

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from server.app import create_app
 from server.bench import Bench
@@ -22,6 +22,35 @@ from server.training import Training
 from server.trainings import TrainingStore
 
 START_S = 30.0
+Task = TypeVar("Task", Run, Training, Bench, covariant=True)
+
+
+class Submits(Protocol[Task]):
+    """A store of runs, trainings or benchmarks; the real ones say what they take."""
+
+    def submit(self, *args: Any, **options: Any) -> Task: ...
+
+
+class Serving(Protocol):
+    """What a worker needs of a server: one in this process, or one that somebody else started."""
+
+    @property
+    def store(self) -> Submits[Run]: ...
+
+    @property
+    def trainings(self) -> Submits[Training]: ...
+
+    @property
+    def benches(self) -> Submits[Bench]: ...
+
+    @property
+    def running(self) -> bool: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def cancel(self, task: Run | Training | Bench) -> None: ...
 
 
 class Service:

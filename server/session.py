@@ -5,13 +5,12 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from server.adapters import adapter_name
+from server.adapters import check_adapter
 from server.browser import Browser
-from server.errors import NoAdapter, NoBrowser
+from server.errors import NoBrowser
 from server.launch import Launched, Launcher, Options, launch
-from server.launch_flags import HARDWARE_HINT
 from server.security import PAGE
 from server.service import Service
 
@@ -41,6 +40,25 @@ class Opening:
         }
 
 
+class OpenPage(Protocol):
+    """A page that does what a worker is asked for: one of a browser started here, or another."""
+
+    page: str
+    environment: dict[str, Any]
+
+    @property
+    def launched(self) -> Launched | None:
+        """The browser, if it was started or opened from here."""
+
+    @property
+    def usable(self) -> bool:
+        """It is connected, as far as is known."""
+        ...
+
+    def close(self) -> None:
+        """Ends what was opened for it."""
+
+
 class Session:
     """Raises NoBrowser when no page connects, NoAdapter when it offers no fitting adapter."""
 
@@ -53,7 +71,7 @@ class Session:
         self.launched: Launched = launch(opening.browser, url, opening.launcher, opening.options)
         try:
             self.environment = self._connect()
-            self._check()
+            check_adapter(self.environment, opening.options.adapter, self._program)
         except BaseException:
             self.launched.close()
             raise
@@ -78,23 +96,6 @@ class Session:
             f"{self._program} was started, but its page said nothing within {CONNECT_S:g} s; "
             f"{self._last()}"
         )
-
-    def _check(self) -> None:
-        found, wanted = self.environment, self._opening.options.adapter
-        if not found.get("ok"):
-            raise NoAdapter(
-                found.get("message") or f"{self._program} offers no WebGPU adapter",
-                step=found.get("step") or "adapter",
-            )
-        adapter = found.get("adapter") or {}
-        kind = "software" if adapter.get("fallback") else "hardware"
-        if wanted not in ("any", kind):
-            hint = " ".join(f"--browser-arg={flag}" for flag in HARDWARE_HINT)
-            way = f"; with a GPU under Linux, try {hint}" if wanted == "hardware" else ""
-            raise NoAdapter(
-                f"--adapter {wanted} was asked for, but {self._program} offers the {kind} adapter "
-                f"{adapter_name(adapter)}; use --adapter {kind} or any, or another browser{way}"
-            )
 
     @property
     def _program(self) -> str:

@@ -19,6 +19,7 @@ from server.history_place import path_or_off
 from server.paths import STATIC
 from server.tuned import tuned_folder
 
+DEFAULT_PORT = 8000
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{32,256}")
 
 
@@ -34,7 +35,7 @@ class Settings(BaseSettings):
     )
 
     host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65535)
+    port: int = Field(default=DEFAULT_PORT, ge=0, le=65535)
     allow_remote: bool = False
     # more names that the Host header may carry; in the environment a list with commas
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()

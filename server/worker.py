@@ -1,4 +1,4 @@
-"""A server in this process and a browser with one page, which does what it is given.
+"""A server and a browser with one page, which does what it is given.
 
 The browser is opened anew when it has to be: after a crash, a hang, or losses of its device.
 """
@@ -13,8 +13,8 @@ from typing import TypeVar
 from server.bench import Bench
 from server.errors import PageError
 from server.run import Run
-from server.service import Service
-from server.session import Opening, Session
+from server.service import Serving
+from server.session import OpenPage
 from server.training import Training
 
 T = TypeVar("T", Run, Training, Bench)
@@ -27,11 +27,9 @@ LOSSES_PER_BROWSER = 2
 class Worker:
     """Raises NoBrowser and NoAdapter, when it starts and whenever a browser has to be opened."""
 
-    def __init__(self, opening: Opening, origin: str | None = None) -> None:
-        """``origin``: under which name runs are kept in the user's history; None keeps none."""
-        self._opening = opening
-        self._service = Service(origin=origin, launched=opening.told())
-        self.session: Session | None = None
+    def __init__(self, service: Serving, open_page: Callable[[], OpenPage]) -> None:
+        self._service, self._open_page = service, open_page
+        self.session: OpenPage | None = None
         self.current: Run | Training | Bench | None = None  # under way
         self._losses = 0
         self._stale = False  # the browser must be opened anew before the next task
@@ -39,7 +37,7 @@ class Worker:
     def start(self) -> None:
         try:
             self._service.start()
-            self.session = Session(self._service, self._opening)
+            self.session = self._open_page()
         except BaseException:
             self.close()
             raise
@@ -54,7 +52,7 @@ class Worker:
             self._service.stop()
 
     def do(
-        self, submit: Callable[[Service, str], T], watch: Callable[[T], None] = lambda task: None
+        self, submit: Callable[[Serving, str], T], watch: Callable[[T], None] = lambda task: None
     ) -> T:
         """Gives the page what ``submit(service, page)`` makes, and waits until it is finished.
 
@@ -70,7 +68,7 @@ class Worker:
         return task
 
     def _once(
-        self, submit: Callable[[Service, str], T], watch: Callable[[T], None]
+        self, submit: Callable[[Serving, str], T], watch: Callable[[T], None]
     ) -> tuple[T, str | None]:
         """The task, and the kind of the error that it ended in."""
         self.current = task = submit(self._service, self._page())
@@ -89,7 +87,7 @@ class Worker:
             self.session.close()
             self.session = None
         if self.session is None:
-            self.session = Session(self._service, self._opening)
+            self.session = self._open_page()
             self._losses, self._stale = 0, False
         return self.session.page
 

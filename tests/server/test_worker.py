@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn, cast
+from typing import Any, ClassVar, NoReturn
 
 import pytest
 
-import server.worker
 from server.run import Run
 from server.service import Service
-from server.session import Opening
 from server.training import Training
 from server.training_spec import TrainingSpec
 from server.worker import Worker
@@ -20,19 +18,17 @@ class Silent:
     """In the place of a Session: no browser behind it."""
 
     usable = True
+    launched = None
     page = "silent"
-
-    def __init__(self, *_: Any) -> None:
-        """Opens nothing."""
+    environment: ClassVar[dict[str, Any]] = {}
 
     def close(self) -> None:
         """Ends nothing."""
 
 
 @pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
-    monkeypatch.setattr(server.worker, "Session", Silent)
-    worker = Worker(cast(Opening, None))
+def worker() -> Iterator[Worker]:
+    worker = Worker(Service(), Silent)
     worker.start()
     yield worker
     worker.close()

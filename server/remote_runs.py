@@ -1,0 +1,154 @@
+"""Runs on a page of another server: submitted, followed and cancelled over HTTP."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import numpy as np
+
+from server import report
+from server.bench import Bench
+from server.cases import Case
+from server.errors import CaseError, HarnessError, PageError, Unsupported
+from server.outputs import want
+from server.remote import ANSWER_S, Refused, Remote, Unreachable
+from server.report_read import read_report
+from server.run import Arrays, Run, own_inputs
+from server.training import Training
+from server.uploads import content_digest
+
+WAIT_S = 1.0  # of one question for a verdict; progress is as old as that at most
+SILENT_S = 15.0  # without an answer: the server is given up
+
+
+class RemoteService:
+    """Stands where ``Service`` stands, for a server that somebody else has started."""
+
+    def __init__(self, remote: Remote) -> None:
+        self.remote = remote
+        self.store = RemoteRuns(remote)
+        self.trainings = _Elsewhere("training")
+        self.benches = _Elsewhere("timing")
+        self.running = True  # a run on a server that has ended says so itself
+
+    def start(self) -> None:
+        """Somebody else has."""
+
+    def stop(self) -> None:
+        """That is somebody else's, too."""
+
+    def cancel(self, task: Run | Training | Bench) -> None:
+        with suppress(HarnessError):  # it may be over by now
+            self.remote.post(f"/api/runs/{task.id}/cancel")
+
+
+class RemoteRuns:
+    """Stands where ``RunStore`` stands."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def submit(
+        self,
+        case: Case,
+        *,
+        page: str,
+        kappa: float = 4.0,
+        timeout_s: float | None = None,
+        inputs: Arrays | None = None,
+        **more: Any,
+    ) -> Run:
+        """Asks for the run; its ``future`` holds the Report in the end, whatever happens.
+
+        ``more``: what ``POST /api/runs`` takes under the same names (shaders, own, trace).
+        Raises CaseError for what the server refuses, and Unreachable.
+        """
+        body = {
+            "case": str(case),
+            "page": page,
+            "kappa": float(kappa),
+            "timeout_s": timeout_s,
+            **({"posted": True} if inputs is not None else {}),
+            **{name: value for name, value in more.items() if value},
+        }
+        try:
+            answer = self._remote.post("/api/runs", body)
+        except Refused as refused:
+            raise CaseError(refused.message) from None
+        run = Run(
+            case=case,
+            page=page,
+            kappa=kappa,
+            deadline_s=timeout_s or 0.0,
+            want={spec.name: spec for spec in want(case)},
+            id=answer["runs"][0],
+        )
+        if inputs is not None:
+            run.seeded = False
+            self._put_inputs(run, own_inputs(case, inputs))
+        threading.Thread(target=self._follow, args=(run,), name="fa2-follow", daemon=True).start()
+        return run
+
+    def _put_inputs(self, run: Run, arrays: Mapping[str, np.ndarray]) -> None:
+        for name, array in arrays.items():
+            data = array.tobytes()
+            headers = {
+                "Content-Type": "application/octet-stream",
+                "Content-Digest": content_digest(data),
+            }
+            self._remote.send("PUT", f"/api/runs/{run.id}/inputs/{name}", data, headers, 120.0)
+
+    def _follow(self, run: Run) -> None:
+        """In a thread of its own, to the end of the run or of the server."""
+        path = f"/api/runs/{run.id}?wait={WAIT_S:g}"
+        silent_s = 0.0
+        pause = threading.Event()
+        while True:
+            try:
+                found = self._remote.get(path, WAIT_S + ANSWER_S)
+                silent_s = 0.0
+                if "status" in found:
+                    result = read_report(found)
+                    self._fetch_outputs(run)
+                    return run.settle(result)
+                run.state, run.progress = found["state"], found["progress"]
+                run.heard = run.heard or run.progress is not None
+            except Unreachable as error:
+                silent_s += WAIT_S
+                if silent_s >= SILENT_S:
+                    return self._give_up(run, "page", error.message)
+                pause.wait(WAIT_S)
+            except (HarnessError, KeyError, ValueError) as error:
+                return self._give_up(run, "page", str(error))
+
+    def _give_up(self, run: Run, kind: str, message: str) -> None:
+        run.settle(report.failed_to_run(run.case, kind, message, kappa=run.kappa))
+
+    def _fetch_outputs(self, run: Run) -> None:
+        """Only of the caller's own arrays, who wants them back; of a failed run there are none."""
+        if run.seeded:
+            return
+        for name in [name for name in run.want if "." not in name]:
+            with suppress(Refused):
+                data = self._remote.send("GET", f"/api/runs/{run.id}/tensors/{name}")
+                run.uploads[name] = np.load(io.BytesIO(data), allow_pickle=False).ravel()
+
+
+class _Elsewhere:
+    """What a page of another server cannot be asked for."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def submit(self, *_: Any, **__: Any) -> NoReturn:
+        raise Unsupported(
+            f"{self._what} on a page of another server is not possible from here; leave --page "
+            "out, or start it on the page itself"
+        )
+
+    def cancel(self, _: str) -> NoReturn:
+        raise PageError(f"there is no {self._what} to cancel")
