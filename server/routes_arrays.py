@@ -63,7 +63,8 @@ async def everything(run: KnownRun, request: Request) -> Response:
                 f"all arrays of run {run.id} take {size_bytes} bytes, one file at most {limit}; "
                 "take them one by one from /arrays, or raise FA2_MAX_NPZ_BYTES",
             )
-        file = tempfile.TemporaryFile()  # without a name, gone when it is closed
+        # Without a name on disk, and gone when it is closed.
+        file = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             write_npz(file, subject, report)
         except BaseException:

@@ -75,7 +75,8 @@ def test_a_report_has_every_field_and_is_strict_json():
         "first_result_ns", "gpu_ns", "edited", "warnings", "finding", "error",
     ]  # fmt: skip
     assert list(found["outputs"]) == ["o", "lse", "dq", "dk", "dv"]
-    assert list(found["outputs"]["dk"]) == ["worst_ratio", "worst", "bad", "total", "nan", "inf", "where"]
+    fields = ["worst_ratio", "worst", "bad", "total", "nan", "inf", "where"]
+    assert list(found["outputs"]["dk"]) == fields
     assert len(found["outputs"]["dk"]["worst"]["index"]) == 4
     assert found["adapter"] == ADAPTER
     assert found["kernel"] == "fa2_forward"
