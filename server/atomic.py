@@ -9,12 +9,17 @@ from pathlib import Path
 
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 ``text`` to ``path``; missing folders are made. Raises OSError."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path``; missing folders are made. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target: a rename is atomic only within one file system.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         os.chmod(name, 0o666 & ~_umask())  # mkstemp makes it private; a report is not
         os.replace(name, path)
     except BaseException:

@@ -1,4 +1,4 @@
-"""`fa2`: run, bench, golden, train, tune, list, serve, doctor. Also `python -m server`.
+"""`fa2` and its commands. Also `python -m server`.
 
 Exit codes: 0 all pass · 1 a case or gate failed · 2 usage, or a case named on the command line is
 refused · 3 no browser, no adapter, or nothing ran · 4 timeout or device lost · 130 interrupted.
@@ -18,6 +18,7 @@ from server import (
     cli_doctor,
     cli_golden,
     cli_history,
+    cli_repro,
     cli_run,
     cli_serve,
     cli_train,
@@ -46,6 +47,8 @@ app.command("train")(cli_train.train)
 app.command("tune")(cli_tune.tune)
 app.command("serve")(cli_serve.serve)
 app.command("history")(cli_history.history)
+app.command("repro")(cli_repro.repro)
+app.command("replay")(cli_repro.replay)
 app.command("doctor")(cli_doctor.doctor)
 
 

@@ -1,0 +1,113 @@
+"""`fa2 repro`: a run of the history as a zip file. `fa2 replay`: such a file, run here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.atomic import write_bytes, write_text
+from server.cli_history import NoHistoryOption, open_history
+from server.cli_options import (
+    AdapterChoice,
+    AdapterOption,
+    BrowserArgOption,
+    BrowserOption,
+    HeadedOption,
+    LaunchOption,
+    WithoutOption,
+)
+from server.console import make_console
+from server.errors import CaseError
+from server.harness import Harness
+from server.history import History
+from server.replay import plan
+from server.replay import replay as run_again
+from server.replay_console import print_replayed
+from server.repro import name_of, write_repro
+from server.repro_file import read_repro
+from server.results import Results
+from server.selection import Selected
+
+
+def repro(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="`last`, an id, or the beginning of one.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to; else fa2-STATUS-RUN.zip."),
+    ] = None,
+) -> None:
+    """Pack a run up: case, verdict, shader texts, outputs, environment. `fa2 replay` runs it.
+
+    `fa2 history` lists the runs. The file names no folder of yours.
+    """
+    kept_runs = History(open_history())
+    kept = kept_runs.get(kept_runs.find(run))
+    assert kept is not None, "found a moment ago"
+    file = out or Path(f"{name_of(kept)}.zip")
+    data = write_repro(kept_runs, kept)
+    try:
+        write_bytes(file, data)
+    except OSError as error:
+        raise CaseError(f"{file} cannot be written: {error.strerror or error}") from error
+    outputs = "with its outputs" if kept.row["kept_bytes"] else "its outputs were not kept"
+    make_console().print(
+        f"{file}: {kept.row['case']}, {kept.row['status']}, {len(kept.texts)} texts, {outputs}, "
+        f"{len(data)} bytes"
+    )
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE.zip", help="What `fa2 repro` has written.")],
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="S",
+            min=0.001,
+            help="Seconds for a small case; the predicted work of a large one is added.",
+        ),
+    ] = 60.0,
+    browser: BrowserOption = None,
+    launch: LaunchOption = None,
+    browser_arg: BrowserArgOption = None,
+    adapter: AdapterOption = AdapterChoice.any,
+    without: WithoutOption = None,
+    headed: HeadedOption = False,
+    no_history: NoHistoryOption = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write both verdicts as JSON.")
+    ] = None,
+) -> None:
+    """Run a packed-up run here: with its shader texts, judged anew, beside the recorded verdict.
+
+    The exit code is that of the new verdict. Features that were withheld there are withheld here.
+    """
+    recorded = read_repro(file)
+    plan(recorded)  # what cannot be repeated is said before a browser starts
+    withheld = dict.fromkeys([*recorded.asked.without, *(without or ())])
+    with Harness(
+        browser,
+        adapter.value,
+        timeout,
+        launch=launch.value if launch else None,
+        headed=headed,
+        browser_args=browser_arg or (),
+        without=tuple(withheld),
+        history=not no_history and "replay",
+    ) as harness:
+        found = run_again(recorded, harness)
+    print_replayed(make_console(), found)
+    if json_file is not None:
+        text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        try:
+            write_text(json_file, text + "\n")
+        except OSError as error:
+            raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error
+    results = Results()
+    results.add(Selected(recorded.case, named=True), found.report)
+    raise typer.Exit(results.exit_code())
