@@ -29,6 +29,7 @@ import { Watch } from "./watch.js";
  * @property {number} deadline_ms  for each sign of life; the first one's covers what comes before
  * @property {Record<string, string>} shaders  texts that replace shader files, by path
  * @property {import("./attention/index.js").TunedTable | null} tuned  null = that of the adapter
+ * @property {import("./own/types.js").Own | null} own  a kernel that is not ours
  */
 
 /** @typedef {"prepare" | "peaks" | "warm-up" | "samples" | "wall"} BenchPhase */

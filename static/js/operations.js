@@ -5,8 +5,24 @@
 /** @typedef {import("./runner.js").Spec} Spec */
 
 /**
- * What a job runs, the operation that it is named after last. A backward needs the o and lse of a
- * forward: that of its own family.
+ * What a job runs, the operation that it is named after last: the library's kernels, or one that
+ * somebody brought along.
+ *
+ * @param {GPUDevice} device
+ * @param {Attention} attention
+ * @param {Pick<import("./transport.js").Job, "spec" | "kernel" | "want" | "own"> &
+ *   Partial<Pick<import("./transport.js").Job, "trace" | "shaders">>} job
+ * @returns {Promise<Operation[]>}
+ */
+export async function operationsOfJob(device, attention, { own, trace, ...job }) {
+  if (!own) return operationsOf(attention, job.spec, job.kernel, Boolean(trace));
+  const { ownOperations } = await import("./own/index.js"); // it brings a parser of WGSL
+  return ownOperations(device, attention, { own, ...job });
+}
+
+/**
+ * What a kernel of the library needs, itself last. A backward needs the o and lse of a forward:
+ * that of its own family.
  *
  * @param {Attention} attention
  * @param {Spec} spec

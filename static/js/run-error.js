@@ -1,10 +1,19 @@
 // @ts-check
 
 /** What a report may give as the kind of its error, and `stopped`, which is never reported. */
-const KINDS = ["compile", "device-lost", "timeout", "unsupported", "no-adapter", "page", "stopped"];
+const KINDS = [
+  "compile",
+  "manifest",
+  "device-lost",
+  "timeout",
+  "unsupported",
+  "no-adapter",
+  "page",
+  "stopped",
+];
 
 /** Errors after which a device is as good as new. */
-export const HARMLESS = ["unsupported", "compile", "no-adapter"];
+export const HARMLESS = ["unsupported", "compile", "manifest", "no-adapter"];
 
 /** A compiler may say a lot; the server takes no more than this. */
 const LONGEST_MESSAGE = 19_000;
@@ -12,8 +21,8 @@ const LONGEST_MESSAGE = 19_000;
 /**
  * Why a run ended without numbers.
  *
- * `kind` is a name of server/errors.py (compile, device-lost, timeout, unsupported, no-adapter,
- * page), or `stopped` for a run that a person or the server called off, which is never reported.
+ * `kind` is a name of server/errors.py (compile, manifest, device-lost, timeout, unsupported,
+ * no-adapter, page), or `stopped` for a run that a person or the server called off, which is never reported.
  */
 export class RunError extends Error {
   /**

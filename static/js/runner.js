@@ -5,7 +5,8 @@ import { inputDigest, makeInputs } from "./inputs.js";
 import { JobBuffers, outputLimits } from "./job-buffers.js";
 import { KeptInputs } from "./kept-inputs.js";
 import { storeInputs } from "./layout.js";
-import { operationsOf } from "./operations.js";
+import { operationsOfJob } from "./operations.js";
+import { ownLimits } from "./own/limits.js";
 import { asRunError, HARMLESS, RunError } from "./run-error.js";
 import { StepTimer } from "./step-timer.js";
 import { TRACE_TENSOR, TraceBuffer, traceLimits } from "./trace-buffer.js";
@@ -124,7 +125,7 @@ export class Runner {
    * @param {Done} done  filled in as things become known, so that a failure tells them too
    */
   async #attempt(job, watch, progress, done) {
-    const { spec, kernel } = job;
+    const { spec } = job;
     const adapter = await watch.race(`looking for an adapter${STUCK}`, this.devices.look());
     done.adapter = adapter;
     const { table, warning } = await watch.race("asking for tiles", this.tableFor(job, adapter));
@@ -142,7 +143,7 @@ export class Runner {
     progress({ phase: "compile", done: 0, total: 1 });
     const attention = this.attention(held.device, job.shaders, table);
     const asked = performance.now();
-    const compiling = operationsOf(attention, spec, kernel, Boolean(job.trace));
+    const compiling = operationsOfJob(held.device, attention, job);
     const operations = await watch.race("compiling the kernel", compiling);
     done.compile_ns = sinceNs(asked);
     const main = operations[operations.length - 1];
@@ -318,15 +319,17 @@ const sinceNs = (moment) => Math.round((performance.now() - moment) * 1e6);
 /**
  * The limits of a device for this job: the kernel's needs and those of the guarded outputs.
  *
- * @param {Pick<Job, "case" | "spec" | "kernel" | "want">} job
+ * @param {Pick<Job, "case" | "spec" | "kernel" | "want"> & Partial<Pick<Job, "own">>} job
  * @param {import("./device.js").Described} adapter
  * @param {TunedTable} [tuned]
  */
 export function neededLimits(job, adapter, tuned = {}) {
   const available = /** @type {Record<string, number>} */ (/** @type {unknown} */ (adapter.limits));
   const needed = {
-    ...requiredLimits(job.spec, adapter, { kernel: job.kernel, tuned }),
     ...traceLimits(job, available),
+    ...(job.own
+      ? ownLimits(available)
+      : requiredLimits(job.spec, adapter, { kernel: job.kernel, tuned })),
   };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
     needed[name] = Math.max(needed[name] ?? 0, bytes);

@@ -2,7 +2,7 @@
 /** The operation that a case names, on buffers of its own, ready to be run any number of times. */
 import { JobBuffers } from "../job-buffers.js";
 import { storeInputs } from "../layout.js";
-import { operationsOf } from "../operations.js";
+import { operationsOfJob } from "../operations.js";
 
 /** @typedef {import("../runner.js").Spec} Spec */
 /** @typedef {import("../attention/index.js").Attention} Attention */
@@ -30,10 +30,13 @@ export class Subject {
    * @param {string} what.kernel
    * @param {import("../inputs.js").Inputs} what.inputs
    * @param {import("../transport.js").Want[]} what.want
+   * @param {import("../own/types.js").Own | null} [what.own] a kernel that is not ours
+   * @param {Record<string, string>} [what.shaders] edited files
    */
-  static async create(device, attention, { spec, kernel, inputs, want }) {
-    const operations = await operationsOf(attention, spec, kernel);
-    return new Subject(device, operations, new JobBuffers(device, storeInputs(spec, inputs), want));
+  static async create(device, attention, { inputs, own = null, ...job }) {
+    const operations = await operationsOfJob(device, attention, { own, ...job });
+    const stored = storeInputs(job.spec, inputs);
+    return new Subject(device, operations, new JobBuffers(device, stored, job.want));
   }
 
   /**

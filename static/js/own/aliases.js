@@ -65,11 +65,11 @@ const BY_VALUE = table({
 export const TENSOR_NAMES = Object.freeze(Object.keys(TENSORS));
 
 /** The tensor that a variable's name means; undefined = none. @param {string} variable */
-export function tensorOf(variable) {
+export function tensorMeant(variable) {
   const name = plain(variable);
   const short = name.replace(/(?:buffer|buf|tensor|data|in|out)$/, "");
   return BY_TENSOR.get(name) ?? BY_TENSOR.get(short);
 }
 
 /** The value that a member's or constant's name means; undefined = none. @param {string} name */
-export const valueOf = (name) => BY_VALUE.get(plain(name.replace(/^.*\./, "")));
+export const valueMeant = (name) => BY_VALUE.get(plain(name.replace(/^.*\./, "")));

@@ -15,3 +15,18 @@ export class ManifestError extends AttentionError {
     this.reason = reason;
   }
 }
+
+/** A text that wgsl_reflect does not read; the compiler may know why. */
+export class Unreadable extends Error {
+  /**
+   * @param {string} file
+   * @param {import("../attention/compose.js").Composed} composed
+   * @param {string} reason
+   */
+  constructor(file, composed, reason) {
+    super(`${file}: ${reason}`);
+    this.file = file;
+    this.composed = composed;
+    this.reason = reason;
+  }
+}

@@ -28,7 +28,7 @@ import { withoutComments } from "../attention/compose.js";
 /**
  * @typedef {object} Override
  * @property {string} name
- * @property {string} key what a pipeline's `constants` call it: its name or its @id
+ * @property {string} key what a pipeline's `constants` call it: its id, else its name
  * @property {string} type "u32", "i32", "f32", "f16", "bool"
  * @property {number | undefined} value its default, where that is a number; NaN = an expression
  */
@@ -36,9 +36,6 @@ import { withoutComments } from "../attention/compose.js";
 /**
  * @typedef {object} Reflection
  * @property {ReadonlyMap<string, readonly Variable[]>} entries what each entry point binds
- * @property {readonly Override[]} overrides
- * @property {Readonly<Record<string, number>>} constants `const NAME = 16u;` of the text
- * @property {string} code the text without comments
  */
 
 /**
@@ -55,8 +52,7 @@ const NOT_RESERVED =
  */
 export async function reflect(text) {
   const { WgslReflect } = await import("../vendor/wgsl_reflect.js");
-  const code = withoutComments(text);
-  const readable = code
+  const readable = withoutComments(text)
     .replace(NOT_RESERVED, (all, name) => (name ? `${name}_` : all))
     // Expressions in this attribute are beyond it, and nobody here asks for their value.
     .replace(/@workgroup_size\s*\(((?:[^()]|\([^()]*\))*)\)/g, (all, list) =>
@@ -67,9 +63,6 @@ export async function reflect(text) {
     entries: new Map(
       found.entry.compute.map(({ name, resources }) => [name, resources.map(variableOf)]),
     ),
-    overrides: overridesOf(code),
-    constants: constantsOf(code),
-    code,
   };
 }
 
@@ -154,4 +147,15 @@ function typeOfLiteral(text) {
 function numberOf(text) {
   if (text === "true" || text === "false") return Number(text === "true");
   return /^-?\d+(\.\d*)?(e[-+]?\d+)?[uifh]?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+}
+
+/**
+ * What the constants of a text are: enough to choose their values, before it is composed.
+ *
+ * @param {string} text
+ * @returns {{code: string, overrides: Override[], constants: Record<string, number>}}
+ */
+export function overridesIn(text) {
+  const code = withoutComments(text);
+  return { code, overrides: overridesOf(code), constants: constantsOf(code) };
 }

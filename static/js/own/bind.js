@@ -1,0 +1,150 @@
+// @ts-check
+/** What each variable of a text stands for: from the manifest, else from its name. */
+
+import { TENSOR_NAMES, tensorMeant, valueMeant } from "./aliases.js";
+import { ManifestError } from "./errors.js";
+
+/** @typedef {import("./types.js").Manifest} Manifest */
+/** @typedef {import("./types.js").Bound} Bound */
+/** @typedef {import("./types.js").Field} Field */
+/** @typedef {import("./reflect.js").Variable} Variable */
+
+/** The buffer that dbg() writes to, as runs call it, and its variable in common/dbg.wgsl. */
+export const DBG = "dbg";
+const DBG_VARIABLE = "dbg_buffer";
+
+/**
+ * What the variables of the passes stand for.
+ *
+ * @param {Manifest} manifest
+ * @param {readonly Variable[]} variables that some pass binds
+ * @param {string} file named in messages
+ * @returns {Bound[]} one for each variable
+ * @throws {ManifestError} a variable that stands for nothing, or a name that no variable has
+ */
+export function bindVariables(manifest, variables, file) {
+  const { bindings = {}, scratch = {}, uniforms = {} } = manifest;
+  const storage = variables.filter(({ access }) => access !== "uniform");
+  for (const name of Object.keys(bindings)) {
+    const variable = variables.find((one) => one.name === name);
+    if (variable === undefined) {
+      throw new ManifestError(
+        `bindings.${name}`,
+        `${file} binds no such variable; it binds ${listed(storage)}`,
+      );
+    }
+    if (variable.access === "uniform") {
+      throw new ManifestError(
+        `bindings.${name}`,
+        `${name} is a uniform; its members belong into uniforms`,
+      );
+    }
+  }
+  return variables.map((variable) => {
+    const { name, access, members } = variable;
+    if (access === "uniform") return { variable, kind: "uniform", name, from: "text" };
+    if (name === DBG_VARIABLE) return { variable, kind: "tensor", name: DBG, from: "text" };
+    const said = bindings[name];
+    const meant = said ?? (name in scratch ? name : tensorMeant(name));
+    const from = said === undefined ? "text" : "manifest";
+    if (meant !== undefined && meant in scratch) {
+      return { variable, kind: "scratch", name: meant, from };
+    }
+    if (meant !== undefined && TENSOR_NAMES.includes(meant)) {
+      return { variable, kind: "tensor", name: meant, from };
+    }
+    // Sizes and strides in a storage buffer, as some kernels have them.
+    if (
+      access === "read" &&
+      members !== null &&
+      members.every((m) => known(m.path || name, uniforms))
+    )
+      return { variable, kind: "uniform", name, from: "text" };
+    throw new ManifestError(
+      `bindings.${name}`,
+      `the name says neither a tensor nor a scratch buffer; write "bindings": {"${name}": …} with ` +
+        `one of ${[...TENSOR_NAMES, ...Object.keys(scratch)].join(", ")}`,
+    );
+  });
+}
+
+/** @param {string} path @param {NonNullable<Manifest["uniforms"]>} uniforms */
+const known = (path, uniforms) =>
+  path in uniforms || padding(path) || valueMeant(path) !== undefined;
+
+/** @param {string} path */
+const padding = (path) => /(^|\.)(_|pad)\w*(\[\d+\])*$/i.test(path);
+
+/**
+ * What the members of the uniforms hold.
+ *
+ * @param {Manifest} manifest
+ * @param {readonly Bound[]} bound
+ * @param {string} file named in messages
+ * @returns {Field[]}
+ * @throws {ManifestError} a member without a value, or a value without a member
+ */
+export function fillUniforms({ uniforms = {} }, bound, file) {
+  const used = new Set();
+  const fields = bound
+    .filter(({ kind }) => kind === "uniform")
+    .flatMap(({ variable }) => {
+      if (variable.members === null) {
+        throw new ManifestError(
+          `uniforms.${variable.name}`,
+          "an array without an end is no uniform",
+        );
+      }
+      return variable.members.map((member) => {
+        const names = [`${variable.name}.${member.path}`, member.path || variable.name];
+        const name = names.find((one) => Object.hasOwn(uniforms, one));
+        if (name !== undefined) used.add(name);
+        return fieldOf(variable, member, name === undefined ? undefined : uniforms[name]);
+      });
+    });
+  const stray = Object.keys(uniforms).find((name) => !used.has(name));
+  if (stray !== undefined) {
+    const all = fields.map(({ variable, member }) => member.path || variable).join(", ");
+    throw new ManifestError(
+      `uniforms.${stray}`,
+      `no uniform of ${file} has such a member; they have ${all || "none"}`,
+    );
+  }
+  return fields;
+}
+
+/**
+ * @param {Variable} variable
+ * @param {import("./reflect.js").Member} member
+ * @param {import("./types.js").Expression | import("./types.js").Expression[] | undefined} said
+ * @returns {Field}
+ */
+function fieldOf(variable, member, said) {
+  const path = member.path || variable.name;
+  const field = `uniforms.${path}`;
+  if (said !== undefined) {
+    const values = Array.isArray(said) ? said : [said];
+    if (values.length !== member.count) {
+      throw new ManifestError(
+        field,
+        `${path} has ${member.count} components, ${values.length} values are given`,
+      );
+    }
+    return { variable: variable.name, member, values, from: "manifest" };
+  }
+  const meant = valueMeant(path);
+  if (meant !== undefined && member.count === 1) {
+    return { variable: variable.name, member, values: [meant], from: "text" };
+  }
+  if (padding(path)) {
+    return { variable: variable.name, member, values: Array(member.count).fill(0), from: "text" };
+  }
+  const example = member.count === 1 ? '"Tq"' : `[${Array(member.count).fill('"…"').join(", ")}]`;
+  throw new ManifestError(
+    field,
+    `no value is known by that name; write "uniforms": {"${path}": ${example}}`,
+  );
+}
+
+/** @param {readonly Variable[]} variables */
+const listed = (variables) => variables.map(({ name }) => name).join(", ") || "none";
