@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from server.errors import CaseError
+from server.settings import DEFAULT_PORT
 
 
 class AdapterChoice(StrEnum):
@@ -69,3 +72,57 @@ WithoutOption = Annotated[
 HeadedOption = Annotated[
     bool, typer.Option("--headed", help="Show the browser window.", rich_help_panel=_GROUP)
 ]
+
+_ELSEWHERE = "A page that somebody opened"
+
+PageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--page",
+        metavar="NAME",
+        help="Run on the page of this name (or id) that is open on a running `fa2 serve`.",
+        rich_help_panel=_ELSEWHERE,
+    ),
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        help="Where that `fa2 serve` is: what it printed. Else this machine, port FA2_PORT or "
+        f"{DEFAULT_PORT}.",
+        rich_help_panel=_ELSEWHERE,
+    ),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        help="Its token, if the URL does not hold it; better in FA2_TOKEN, where no other user of "
+        "this machine reads it.",
+        rich_help_panel=_ELSEWHERE,
+    ),
+]
+
+
+def page_of(
+    page: str | None, server: str | None, token: str | None, **started: object
+) -> dict[str, Any]:
+    """Arguments of a Harness for a page that somebody opened; {} for a browser that it starts.
+
+    ``started``: options that only such a browser has. Raises CaseError for both at once.
+    """
+    if page is None:
+        named = {"--server": server, "--token": token}
+        useless = [option for option, value in named.items() if value is not None]
+        if useless:
+            raise CaseError(f"{useless[0]} says where a page is open; name the page with --page")
+        return {}
+    for option, value in started.items():
+        if value:
+            flag = "--" + option.replace("_", "-")
+            raise CaseError(
+                f"{flag} is for a browser that is started here; --page {page} is open already"
+            )
+    return {"page": page, "server": server, "token": token}

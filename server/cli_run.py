@@ -19,7 +19,11 @@ from server.cli_options import (
     BrowserOption,
     HeadedOption,
     LaunchOption,
+    PageOption,
+    ServerOption,
+    TokenOption,
     WithoutOption,
+    page_of,
 )
 from server.console import Printer, make_console
 from server.errors import CaseError
@@ -83,6 +87,9 @@ def run(
     adapter: AdapterOption = AdapterChoice.any,
     without: WithoutOption = None,
     headed: HeadedOption = False,
+    page: PageOption = None,
+    server: ServerOption = None,
+    token: TokenOption = None,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all reports as JSON.")
@@ -97,6 +104,8 @@ def run(
     """
     if not 0 < kappa < math.inf:
         raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
+    launching = {"browser": browser, "launch": launch, "browser_arg": browser_arg}
+    elsewhere = page_of(page, server, token, **launching, without=without, headed=headed)
     selected = _selection(words or [], suite, kernel, seed, rerun_failed)
     results = Results()
     printer = Printer(make_console())
@@ -110,6 +119,7 @@ def run(
             browser_args=browser_arg or (),
             without=without or (),
             history=not no_history and "run",
+            **elsewhere,
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, len(selected), kappa)

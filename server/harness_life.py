@@ -128,11 +128,13 @@ class Life:
 
     def _worker_elsewhere(self, name: str) -> Worker:
         remote = Remote(self._server, self._token)
-        seen: list[RemotePage] = []
+        adapter, found_before = self._options.adapter, False
 
         def find() -> RemotePage:
-            seen.append(RemotePage(remote, name, self._options.adapter, patient=bool(seen)))
-            return seen[-1]
+            nonlocal found_before
+            found = RemotePage(remote, name, adapter, patient=found_before)
+            found_before = True
+            return found
 
         return Worker(RemoteService(remote), find)
 

@@ -86,6 +86,7 @@ class RemoteRuns:
             deadline_s=timeout_s or 0.0,
             want={spec.name: spec for spec in want(case)},
             id=answer["runs"][0],
+            heard=True,  # no second try for a browser that nobody here can restart
         )
         if inputs is not None:
             run.seeded = False
@@ -116,7 +117,6 @@ class RemoteRuns:
                     self._fetch_outputs(run)
                     return run.settle(result)
                 run.state, run.progress = found["state"], found["progress"]
-                run.heard = run.heard or run.progress is not None
             except Unreachable as error:
                 silent_s += WAIT_S
                 if silent_s >= SILENT_S:

@@ -1,0 +1,233 @@
+"""`fa2 run --page` and Harness(page=…): runs on a page that somebody opened on a server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CASE, Live, Serve
+from fake_page import ADAPTER, FakePage
+from typer.testing import CliRunner, Result
+
+from server.cli import app
+from server.errors import CaseError, HarnessError, NoAdapter, NoBrowser, Unsupported
+from server.harness import Harness
+
+OTHER = "forward:T=9,H=2,D=4"
+
+
+def introduce(page: FakePage, **facts: Any) -> None:
+    """Says what a page says once it has looked for a device."""
+    found = {"ok": True, "adapter": ADAPTER, "engine": "NumPy 2", **facts}
+    page.http.post(f"/api/pages/{page.id}/environment", json=found).raise_for_status()
+
+
+class Working:
+    """Does the jobs of a page until the test is over."""
+
+    def __init__(self, page: FakePage, do: Callable[[FakePage, dict[str, Any]], Any]) -> None:
+        self.page, self.do = page, do
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        while not self.over.is_set():
+            try:
+                job = self.page.next_event("job", 0.05)
+            except Exception:  # nothing to do
+                continue
+            self.do(self.page, job)
+
+    def end(self) -> None:
+        self.over.set()
+        self.thread.join(5)
+
+
+Person = Callable[..., FakePage]
+
+
+@pytest.fixture
+def person(live: Live) -> Iterator[Person]:
+    """``person("pixel8")`` opens a page of that name, which does what it is given."""
+    working: list[Working] = []
+
+    def open_page(name: str, do: Any = FakePage.work, **facts: Any) -> FakePage:
+        page = live.page(label=name)
+        introduce(page, **facts)
+        working.append(Working(page, do))
+        return page
+
+    yield open_page
+    for one in working:
+        one.end()
+
+
+def fa2(live: Live, *words: str) -> Result:
+    """``fa2`` in this process; errors of the harness are raised as the console script sees them."""
+    return CliRunner().invoke(app, ["run", "--server", live.url, *words], catch_exceptions=True)
+
+
+def problem(result: Result) -> HarnessError:
+    assert isinstance(result.exception, HarnessError), result.output
+    return result.exception
+
+
+def test_cases_run_on_the_page_that_is_named(live: Live, person: Person, tmp_path: Path) -> None:
+    bystander = live.page(label="laptop")
+    introduce(bystander)
+    person("pixel8")
+    file = tmp_path / "reports.json"
+    result = fa2(live, "--page", "Pixel8", CASE, OTHER, "--json", str(file))
+    assert result.exit_code == 0, result.output
+    assert "2 cases · NumPy 2 · numpy float64 no GPU at all (software)" in result.output
+    assert f"PASS    {CASE}  o 0" in result.output
+    assert "ALL PASS: 2 checks in 2 cases" in result.output
+    found = json.loads(file.read_text())
+    assert found["counts"]["pass"] == 2
+    assert found["results"][0]["adapter"]["vendor"] == "numpy"
+    assert bystander.silent()
+
+
+def test_wrong_numbers_are_a_failure_with_the_server_s_words(live: Live, person: Person) -> None:
+    def spoil(page: FakePage, job: dict[str, Any]) -> None:
+        page.work(job, **{"o": bytes(4 * 64), "o.repeat": bytes(4 * 64)})
+
+    person("pixel8", spoil)
+    result = fa2(live, "--page", "pixel8", CASE)
+    assert result.exit_code == 1
+    assert f"FAIL    {CASE}" in result.output
+    assert "again: fa2 run" in result.output
+
+
+def test_a_name_that_nobody_has_is_refused_and_those_connected_are_listed(
+    live: Live, person: Person
+) -> None:
+    person("laptop")
+    error = problem(fa2(live, "--page", "pixel8", CASE))
+    assert isinstance(error, NoBrowser)
+    assert "no page called 'pixel8'" in error.message
+    assert "'laptop' (numpy float64" in error.message
+    assert f"{live.url}/webgpu-test?name=NAME" in error.message
+
+
+def test_two_pages_of_one_name_are_told_apart_by_their_ids(live: Live, person: Person) -> None:
+    first, second = person("phone"), person("phone")
+    error = problem(fa2(live, "--page", "phone", CASE))
+    assert isinstance(error, CaseError)
+    assert all(page.id[:8] in error.message for page in (first, second))
+    assert fa2(live, "--page", second.id[:8], CASE).exit_code == 0
+
+
+def test_a_page_without_webgpu_or_with_another_adapter_is_refused(
+    live: Live, person: Person
+) -> None:
+    person("old", ok=False, step="adapter", message="requestAdapter() gave null", adapter=None)
+    assert "gave null" in problem(fa2(live, "--page", "old", CASE)).message
+    person("soft")
+    error = problem(fa2(live, "--page", "soft", CASE, "--adapter", "hardware"))
+    assert isinstance(error, NoAdapter)
+    assert "the page 'soft' offers the software adapter" in error.message
+    assert "--browser-arg" not in error.message
+
+
+def test_options_of_a_browser_that_is_started_do_not_go_with_a_page(live: Live) -> None:
+    for words in (["--browser", "firefox"], ["--headed"], ["--without", "shader-f16"]):
+        error = problem(fa2(live, "--page", "pixel8", CASE, *words))
+        assert words[0] in error.message
+        assert "is open already" in error.message
+    assert "--page" in problem(fa2(live, CASE)).message, "--server alone means nothing"
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    words = ["run", "--page", "p", "--server", "http://127.0.0.1:9", CASE]
+    error = problem(CliRunner().invoke(app, words))
+    assert isinstance(error, NoBrowser)
+    assert "no answer from http://127.0.0.1:9" in error.message
+    assert "fa2 serve" in error.message
+    error = problem(CliRunner().invoke(app, ["run", "--page", "p", "--server", "ftp://x", CASE]))
+    assert "must be a URL" in error.message
+
+
+def test_the_token_comes_with_the_printed_url_or_by_itself(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "t" * 40
+    live = serve(token=token)
+    page = FakePage(live.url, label="pixel8", headers={"Authorization": f"Bearer {token}"})
+    live.pages_made.append(page)
+    assert live.pages.wait_for(page.id, 5)
+    introduce(page)
+    working = Working(page, FakePage.work)
+    words = ["run", "--page", "pixel8", CASE, "--server"]
+    assert "asks for its token" in problem(CliRunner().invoke(app, [*words, live.url])).message
+    printed = f"{live.url}/webgpu-test?token={token}"
+    assert CliRunner().invoke(app, [*words, printed]).exit_code == 0
+    assert CliRunner().invoke(app, [*words, live.url, "--token", token]).exit_code == 0
+    monkeypatch.setenv("FA2_TOKEN", token)
+    assert CliRunner().invoke(app, [*words, live.url]).exit_code == 0
+    working.end()
+
+
+def test_a_page_that_goes_away_during_a_run_ends_the_run_not_the_wait(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.remote_page.SETTLE_S", 0.5)
+    live = serve(page_lost_s=0.2)
+    page = live.page(label="pixel8")
+    introduce(page)
+    with Harness(page="pixel8", server=live.url) as harness:
+
+        def leave() -> None:
+            job = page.next_event("job")
+            body = {"phase": "compile", "done": 0, "total": 1}
+            page.http.post(f"/api/runs/{job['run']}/progress", json=body)
+            page.close()
+
+        threading.Thread(target=leave, daemon=True).start()
+        report = harness.run(CASE)
+        assert (report.status, report.error and report.error.kind) == ("error", "device-lost")
+        assert "went away" in report.message
+        with pytest.raises(NoBrowser, match="no page called 'pixel8'"):
+            harness.run(CASE)
+
+
+def test_a_page_that_comes_back_goes_on(live: Live, person: Person) -> None:
+    page = person("pixel8")
+    with Harness(page="pixel8", server=live.url) as harness:
+        assert harness.run(CASE).ok
+        page.close()
+        page.gone(live.pages)
+        threading.Timer(0.3, lambda: person("pixel8")).start()
+        assert harness.run(CASE).ok
+
+
+def test_an_interrupted_run_is_cancelled_on_the_page(live: Live) -> None:
+    page = live.page(label="pixel8")
+    introduce(page)
+    with Harness(page="pixel8", server=live.url) as harness:
+        worker = harness._started()
+
+        def interrupt(_: Any) -> None:
+            page.next_event("job")
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            worker.do(lambda service, page: service.store.submit(case(CASE), page=page), interrupt)
+    assert page.next_event("cancel")
+
+
+def case(text: str) -> Any:
+    from server.cases import Case
+
+    return Case.parse(text)
+
+
+def test_training_on_such_a_page_is_refused_by_name(live: Live, person: Person) -> None:
+    person("pixel8")
+    with Harness(page="pixel8", server=live.url) as harness, pytest.raises(Unsupported):
+        harness.train("tiny")
