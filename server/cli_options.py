@@ -106,23 +106,9 @@ TokenOption = Annotated[
 ]
 
 
-def page_of(
-    page: str | None, server: str | None, token: str | None, **started: object
-) -> dict[str, Any]:
-    """Arguments of a Harness for a page that somebody opened; {} for a browser that it starts.
-
-    ``started``: options that only such a browser has. Raises CaseError for both at once.
-    """
-    if page is None:
-        named = {"--server": server, "--token": token}
-        useless = [option for option, value in named.items() if value is not None]
-        if useless:
-            raise CaseError(f"{useless[0]} says where a page is open; name the page with --page")
-        return {}
-    for option, value in started.items():
-        if value:
-            flag = "--" + option.replace("_", "-")
-            raise CaseError(
-                f"{flag} is for a browser that is started here; --page {page} is open already"
-            )
+def page_of(page: str | None, server: str | None, token: str | None) -> dict[str, Any]:
+    """Arguments of a Harness for a page that somebody opened; {} for a browser that it starts."""
+    if page is None and (server is not None or token is not None):
+        option = "--token" if server is None else "--server"
+        raise CaseError(f"{option} says where a page is open; name the page with --page")
     return {"page": page, "server": server, "token": token}

@@ -104,8 +104,7 @@ def run(
     """
     if not 0 < kappa < math.inf:
         raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
-    launching = {"browser": browser, "launch": launch, "browser_arg": browser_arg}
-    elsewhere = page_of(page, server, token, **launching, without=without, headed=headed)
+    elsewhere = page_of(page, server, token)
     selected = _selection(words or [], suite, kernel, seed, rerun_failed)
     results = Results()
     printer = Printer(make_console())

@@ -30,6 +30,8 @@ from server.report import Report
 from server.run import Run
 from server.service import Serving
 from server.tolerance import KAPPA
+from server.trace import Trace, trace_of
+from server.trace_buffer import TENSOR
 from server.training import Training
 from server.training_report import TrainingReport
 from server.training_spec import TrainingSpec
@@ -46,6 +48,9 @@ class Harness(Life):
     ``without`` names WebGPU features that kernels must do without, "shader-f16" for example.
     ``history`` keeps the runs in the user's history (`fa2 history`): True, or a word that says who
     asked for them.
+    ``page`` names a page that somebody opened on a running `fa2 serve`, at the URL ``server`` (this
+    machine's port FA2_PORT or 8000 without one), in place of a browser that is started here; such a
+    page runs cases, but neither trains nor times.
 
     Raises NoBrowser, NoAdapter, and CaseError for an argument that is none of these.
     """
@@ -61,20 +66,35 @@ class Harness(Life):
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
         tuned: Mapping[str, Any] | None = None,
+        trace: Mapping[str, int] | None = None,
         timeout_s: float | None = None,
     ) -> Report:
         """Runs one case on the GPU and judges it.
 
         ``shaders`` replaces files of static/shaders for this run alone: ``{path: WGSL text}``;
-        ``tuned`` gives tiles that are tried first, instead of those kept for the adapter.
+        ``tuned`` gives tiles that are tried first, instead of those kept for the adapter; ``trace``
+        names the tile whose state the kernel tells, for ``last_trace``.
         Returns a Report whatever the kernel did. Raises CaseError for a bad argument, NoBrowser
         and NoAdapter when no run is possible.
         """
         case = Case.parse(case) if isinstance(case, str) else case
         changes = {"kernel": kernel, "seed": seed}
         case = case.replace(**{key: value for key, value in changes.items() if value is not None})
-        report, _ = self._run(case, kappa=kappa, shaders=shaders, tuned=tuned, timeout_s=timeout_s)
+        report, _ = self._run(
+            case, kappa=kappa, shaders=shaders, tuned=tuned, trace=trace, timeout_s=timeout_s
+        )
         return report
+
+    def last_trace(self) -> Trace | None:
+        """What the kernels told in the run before, beside the truth; None where they told nothing.
+
+        That is so unless it was run with ``trace``, or its shaders call dbg().
+        """
+        words = self.last_outputs.get(TENSOR)
+        if words is None or self.last_report is None or self.last_done is None:
+            return None
+        case = Case.parse(self.last_report.case)
+        return trace_of(case, words, bool(self.last_done.traced), self.last_report.kappa)
 
     def attention(
         self,
@@ -220,6 +240,7 @@ class Harness(Life):
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
         tuned: Mapping[str, Any] | None = None,
+        trace: Mapping[str, int] | None = None,
         timeout_s: float | None = None,
         inputs: dict[str, NDArray[Any]] | None = None,
     ) -> tuple[Report, dict[str, NDArray[Any]]]:
@@ -231,6 +252,8 @@ class Harness(Life):
             "shaders": dict(shaders or {}),
             "tuned": None if tuned is None else dict(tuned),
         }
+        if trace is not None:
+            options["trace"] = dict(trace)
 
         def submit(service: Serving, page: str) -> Run:
             return service.store.submit(case, page=page, **options)
@@ -238,7 +261,7 @@ class Harness(Life):
         with self._lock:
             run = self._started().do(submit)
             self.last_report = report = run.future.result()
-            self.last_outputs = dict(run.tensors)
+            self.last_outputs, self.last_done = dict(run.tensors), run.done
             return report, self.last_outputs
 
 

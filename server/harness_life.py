@@ -19,7 +19,7 @@ from server.launch_flags import ADAPTERS, Adapter
 from server.remote import Remote
 from server.remote_page import RemotePage
 from server.remote_runs import RemoteService
-from server.report import Report
+from server.report import Done, Report
 from server.run import Run
 from server.service import Service
 from server.session import Opening, Session
@@ -59,10 +59,16 @@ class Life:
                 raise CaseError(
                     f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
                 )
+        if page is not None:
+            _only_where_started(
+                page, browser=browser, launch=launch, headed=headed, browser_args=browser_args,
+                without=without,
+            )  # fmt: skip
         self._options = Options(adapter, headed, tuple(browser_args), webgpu, tuple(without))
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self.last_report: Report | None = None
+        self.last_done: Done | None = None
         self.last_outputs: dict[str, NDArray[Any]] = {}
 
     # --- life ------------------------------------------------------------------------------------
@@ -142,3 +148,12 @@ class Life:
         if self._worker is None:
             raise PageError("the harness is not started; use `with Harness() as h:` or h.start()")
         return self._worker
+
+
+def _only_where_started(page: str, **options: object) -> None:
+    for name, value in options.items():
+        if value:
+            raise CaseError(
+                f"{name}={value!r} is for a browser that is started here; the page {page!r} is "
+                "open already"
+            )

@@ -7,8 +7,8 @@ the test unless it passes::
     def test_the_smoke_suite_passes(case, fa2_run):
         fa2_run(case)
 
-Options: --require-webgpu, --adapter, --fa2-browser, --fa2-launch, --fa2-browser-arg,
---fa2-kappa, --fa2-timeout, --fa2-artifacts.
+Options: --require-webgpu, --adapter, --fa2-browser, --fa2-launch, --fa2-browser-arg, --fa2-page,
+--fa2-server, --fa2-kappa, --fa2-timeout, --fa2-artifacts.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--fa2-browser", metavar="PATH|firefox", help="the browser; else an installed one")
     add("--fa2-launch", choices=LAUNCHERS, help="how the browser is started")
     add("--fa2-browser-arg", action="append", default=[], metavar="ARG", help="may be repeated")
+    add("--fa2-page", metavar="NAME", help="a page that is open on a running `fa2 serve`")
+    add("--fa2-server", metavar="URL", help="where that is, as it printed; the token may be in it")
     add("--fa2-kappa", type=float, default=4.0, metavar="X", help="scales all error bounds")
     add("--fa2-timeout", type=float, default=60.0, metavar="S", help="seconds for a small case")
     add("--fa2-artifacts", default="test-results", metavar="DIR", help="evidence of failures")
@@ -73,6 +75,8 @@ class _State:
                     option("--fa2-timeout"),
                     launch=option("--fa2-launch"),
                     browser_args=option("--fa2-browser-arg"),
+                    page=option("--fa2-page"),
+                    server=option("--fa2-server"),
                 ).start()
             except (NoBrowser, NoAdapter) as problem:
                 self._problem = problem
@@ -94,6 +98,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
+    if page := config.getoption("--fa2-page"):
+        return f"fa2: page {page!r}, adapter wanted: {config.option.adapter}"
     try:
         found = browser.find(config.getoption("--fa2-browser"))
     except NoBrowser:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,8 +141,8 @@ def test_a_page_without_webgpu_or_with_another_adapter_is_refused(
 def test_options_of_a_browser_that_is_started_do_not_go_with_a_page(live: Live) -> None:
     for words in (["--browser", "firefox"], ["--headed"], ["--without", "shader-f16"]):
         error = problem(fa2(live, "--page", "pixel8", CASE, *words))
-        assert words[0] in error.message
-        assert "is open already" in error.message
+        assert f"{words[0][2:]}=" in error.message
+        assert "'pixel8' is open already" in error.message
     assert "--page" in problem(fa2(live, CASE)).message, "--server alone means nothing"
 
 
@@ -225,6 +228,27 @@ def case(text: str) -> Any:
     from server.cases import Case
 
     return Case.parse(text)
+
+
+def test_pytest_runs_on_the_page_that_is_named(live: Live, person: Person, tmp_path: Path) -> None:
+    person("pixel8")
+    (tmp_path / "test_theirs.py").write_text(f"def test_it(fa2_run): fa2_run({CASE!r})")
+    words = [sys.executable, "-m", "pytest", "-p", "server.pytest_plugin", "--require-webgpu"]
+    words += ["-p", "no:cacheprovider", "--fa2-server", live.url, "--fa2-page"]
+    checkout = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+    def pytest_on(name: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*words, name], cwd=tmp_path, env=checkout, capture_output=True, text=True, timeout=60
+        )
+
+    found = pytest_on("pixel8")
+    assert found.returncode == 0, found.stdout
+    assert "fa2: page 'pixel8', adapter wanted: any" in found.stdout
+    assert "fa2: NumPy 2, numpy float64" in found.stdout
+    absent = pytest_on("nobody")
+    assert absent.returncode == 1
+    assert "no page called 'nobody'" in absent.stdout
 
 
 def test_training_on_such_a_page_is_refused_by_name(live: Live, person: Person) -> None:
