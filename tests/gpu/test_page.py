@@ -4,75 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from page_tab import SOON_MS, Tab, broken, chromium_browsers
 
-from server import browser
 from server.cases import Case
-from server.errors import NoBrowser
-from server.launch_flags import chromium_flags
-from server.paths import STATIC
 from server.service import Service
 from server.settings import Settings
 from server.training_spec import TrainingSpec
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-
-SOON_MS = 30_000
 KERNEL = "fa2_forward.wgsl"
-
-
-@dataclass
-class Tab:
-    """A page, what it asked for and what it complained about."""
-
-    page: Any
-    service: Service
-    id: str
-    complaints: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-
-    def open(self, query: str = "", state: str = "idle") -> None:
-        self.page.goto(f"{self.service.url}/webgpu-test?page={self.id}{query}")
-        self.wait(state)
-
-    def wait(self, state: str) -> None:
-        self.page.wait_for_selector(f"main[data-state='{state}']", timeout=SOON_MS)
-
-    def headline(self, text: str) -> None:
-        shown = self.page.locator("#headline", has_text=text)
-        shown.wait_for(timeout=SOON_MS)
-
-    def run(self, case: str) -> None:
-        self.page.fill("#case", case)
-        self.page.press("#case", "Enter")
-
-    def lines(self) -> list[str]:
-        return [" ".join(row.split()) for row in self.page.locator("#lines tr").all_inner_texts()]
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """Two browsers: with WebGPU, and as most machines start it."""
-    try:
-        found = browser.find()
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
-    if found.engine != "chromium":
-        pytest.skip(f"{found.path} is not a Chromium")
-    with playwright.sync_playwright() as p:
-        started = [
-            p.chromium.launch(
-                executable_path=str(found.path),
-                args=chromium_flags(webgpu=webgpu, adapter="any", extra=()),
-            )
-            for webgpu in (True, False)
-        ]
+    with chromium_browsers(True, False) as started:
         yield started
-        for one in started:
-            one.close()
 
 
 @pytest.fixture(scope="module")
@@ -81,26 +30,11 @@ def service() -> Iterator[Service]:
         yield running
 
 
-def tab_of(one: Any, service: Service, name: str) -> Tab:
-    tab = Tab(one.new_page(), service, f"{name:_<20}"[:20])
-    tab.page.on("console", lambda said: tab.complaints.append(f"{said.type}: {said.text}"))
-    tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
-    tab.page.on("request", lambda request: tab.foreign.append(request.url))
-    return tab
-
-
 @pytest.fixture
 def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    tab = tab_of(chromium[0], service, request.node.name.removeprefix("test_"))
+    tab = Tab.of(chromium[0], service, request.node.name.removeprefix("test_"))
     yield tab
-    tab.page.close()
-    assert [url for url in tab.foreign if not url.startswith(tab.service.url)] == []
-
-
-def broken(old: str, new: str) -> dict[str, str]:
-    text = (STATIC / "shaders" / KERNEL).read_text(encoding="utf-8")
-    assert text.count(old) == 1, f"the shipped text no longer holds {old!r} once"
-    return {KERNEL: text.replace(old, new)}
+    tab.close()
 
 
 def test_a_url_starts_its_suite_and_names_what_runs(tab: Tab) -> None:
@@ -258,7 +192,7 @@ def test_a_training_that_cannot_be_asked_for_says_why(tab: Tab) -> None:
 def test_without_an_adapter_the_page_names_the_step_and_the_flag(
     chromium: Any, service: Service
 ) -> None:
-    tab = tab_of(chromium[1], service, "without")
+    tab = Tab.of(chromium[1], service, "without")
     tab.open("&suite=seed&run=1", state="no-webgpu")
     assert tab.page.get_attribute("main", "data-step") == "adapter"
     assert "--enable-unsafe-webgpu" in tab.page.inner_text("#notices")
@@ -272,7 +206,7 @@ def test_without_an_adapter_the_page_names_the_step_and_the_flag(
 def test_a_page_outlives_its_server(chromium: Any) -> None:
     first = Service()
     first.start()
-    tab = tab_of(chromium[0], first, "outlives")
+    tab = Tab.of(chromium[0], first, "outlives")
     tab.open("&suite=full")
     tab.page.click("#run")
     tab.wait("running")

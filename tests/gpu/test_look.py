@@ -1,0 +1,196 @@
+"""The page while it works: nothing jumps, Stop stops, long lists are filtered, keys reach all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from page_tab import Tab, broken, chromium_browsers
+
+from server.service import Service
+
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1280, "height": 900}
+WALL = {"width": 2560, "height": 1440}
+
+# What moved, by how much, and whether the verdict was out by then: what is found out afterwards
+# (a heat map) takes its place below what one reads.
+_WATCH_SHIFTS = """() => {
+  window.shifts = [];
+  let over = Infinity;
+  const verdict = document.getElementById("verdict");
+  new MutationObserver(() => {
+    if (verdict.dataset.verdict === "pass") over = performance.now();
+  }).observe(verdict, { attributes: true });
+  new PerformanceObserver((list) => {
+    for (const { value, sources, startTime } of list.getEntries()) {
+      const names = sources.map(({ node }) => node?.id || node?.className || node?.nodeName);
+      window.shifts.push([value, startTime > over, names.join(" ")]);
+    }
+  }).observe({ type: "layout-shift" });
+}"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with chromium_browsers(True) as (one,):
+        yield one
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with Service() as running:
+        yield running
+
+
+@pytest.fixture
+def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
+    yield tab
+    tab.close()
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK, WALL], ids=["390", "1280", "2560"])
+def test_nothing_moves_while_a_suite_runs(tab: Tab, size: dict[str, int]) -> None:
+    tab.page.set_viewport_size(size)
+    tab.open("&suite=seed")
+    tab.page.locator("#lines tr").nth(11).wait_for()
+    tab.page.evaluate(_WATCH_SHIFTS)
+    tab.page.keyboard.press("Control+Enter")
+    tab.headline("ALL PASS")
+    tab.page.locator(".readout", has_text="allowed").wait_for()
+    tab.page.wait_for_timeout(100)  # an observer is told after the frame
+    shifts = tab.page.evaluate("() => window.shifts")
+    assert sum(value for value, over, _ in shifts if not over) < 0.0001, shifts
+    assert sum(value for value, *_ in shifts) < 0.05, shifts
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1280, 1600, 2560])
+def test_no_width_scrolls_sideways(tab: Tab, width: int) -> None:
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    tab.open("&case=forward:T=24,H=2,D=8,attn=1&run=1", state="finished")
+    tab.page.locator(".readout", has_text="allowed").wait_for()
+    assert tab.page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+def test_stop_ends_a_long_case_within_two_seconds_and_the_next_case_runs(tab: Tab) -> None:
+    tab.open()
+    tab.run("backward:T=2048,H=8,D=64")
+    activity = tab.page.locator("#activity", has_text="· run")
+    activity.wait_for()
+    assert "backward:T=2048,H=8,D=64 · run" in activity.inner_text()
+    begun = time.monotonic()
+    tab.page.click("#stop")
+    tab.page.wait_for_selector("main:not([data-state='running'])")
+    tab.page.locator("#stop:disabled").wait_for()
+    assert time.monotonic() - begun < 2
+    tab.run("forward:T=8,D=8")
+    tab.headline("ALL PASS")
+    assert time.monotonic() - begun < 8, "what was stopped does not hold up the next one"
+
+
+def test_the_list_is_filtered_by_words_patterns_and_status(tab: Tab) -> None:
+    tab.open("&suite=full")
+    tab.page.locator("#lines tr").nth(400).wait_for()
+    tab.page.keyboard.press("/")
+    assert tab.page.evaluate("() => document.activeElement.id") == "filter"
+    tab.page.keyboard.type("dq dtype=f16")
+    shown = tab.lines()
+    assert 0 < len(shown) < 100
+    assert all(" dq backward:" in line and "dtype=f16" in line for line in shown)
+    assert f"All {len(shown)}\n" in tab.page.inner_text("#filter-status")
+    tab.page.keyboard.press("Escape")
+    assert len(tab.lines()) > 400
+    tab.page.fill("#filter", "nothing-of-this-name")
+    assert tab.lines() == []
+    assert "nothing-of-this-name" in tab.page.inner_text("#no-lines")
+    tab.page.fill("#filter", "forward:*D=64*")
+    tab.page.press("#filter", "ArrowDown")
+    focused = tab.page.evaluate("() => document.activeElement.textContent")
+    assert focused.startswith("forward:")
+    assert "D=64" in focused
+
+
+def test_failures_are_found_by_status_by_key_and_stand_first_on_request(tab: Tab) -> None:
+    tab.open()
+    wrong = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
+    for T, shaders in ((8, {}), (9, wrong), (10, {}), (11, wrong)):
+        case = f"forward:T={T},H=2,D=8,kernel=fa2_forward"
+        tab.service.store.submit(case, page=tab.id, shaders=shaders)
+    tab.headline("2 FAILED")
+    lengths = lambda: [line.split("T=")[1].split(",")[0] for line in tab.lines()]  # noqa: E731
+    assert lengths() == ["8", "9", "10", "11"]
+    tab.page.get_by_label("failed first").check()
+    assert lengths() == ["9", "11", "8", "10"]
+    tab.page.get_by_role("radio", name="Failed 2").check()
+    assert lengths() == ["9", "11"]
+    tab.page.get_by_role("radio", name="Passed 2").check()
+    assert lengths() == ["8", "10"]
+    tab.page.get_by_role("radio", name="All 4").check()
+    tab.page.focus("#checks")
+    for T in ("9", "11", "9"):
+        tab.page.keyboard.press("n")
+        tab.page.locator("#detail-title", has_text=f"T={T},").wait_for()
+    tab.page.keyboard.press("p")
+    tab.page.locator("#detail-title", has_text="T=11,").wait_for()
+
+
+def test_a_thousand_lines_are_shown_and_filtered_at_once(tab: Tab) -> None:
+    tab.open("&suite=full")
+    tab.page.locator("#lines tr").nth(400).wait_for()
+    ms = tab.page.evaluate("""async () => {
+      const { CheckList } = await import("/static/js/ui/check-list.js");
+      const ids = [...document.querySelectorAll("#lines .line")].map((one) => one.textContent);
+      const body = document.getElementById("lines");
+      const list = new CheckList(body, () => {});
+      const entry = (_, n) => ({ case: ids[n % ids.length], run: "", state: "planned" });
+      const entries = Array.from({ length: 2000 }, entry);
+      const timed = (what) => {
+        const begun = performance.now();
+        what();
+        document.body.offsetHeight;
+        return performance.now() - begun;
+      };
+      const filter = { text: "dq", group: "all", failedFirst: false };
+      return [timed(() => list.show(entries)), timed(() => list.filter(filter)), list.size];
+    }""")
+    show, filtered, size = ms
+    assert size > 500
+    assert show < 1500, ms
+    assert filtered < 500, ms
+
+
+def test_the_keyboard_reaches_everything_and_its_keys_are_listed(tab: Tab) -> None:
+    tab.open()
+    page = tab.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.className") == "skip-link"
+    assert page.evaluate("() => document.activeElement.getBoundingClientRect().top") >= 0
+    missed = page.evaluate("""async () => {
+      const all = [...document.querySelectorAll("a[href], button, input, select, textarea")];
+      return all.filter((one) => one.tabIndex < 0 && !one.closest("#lines, #hidden"))
+        .map((one) => one.outerHTML);
+    }""")
+    assert missed == []
+    page.keyboard.press("?")
+    page.locator("#keys", has_text="filter the checks").wait_for()
+    page.get_by_label("keys without Ctrl").uncheck()
+    page.keyboard.press("Escape")
+    page.locator("#keys").wait_for(state="hidden")
+    page.keyboard.press("/")
+    assert page.evaluate("() => document.activeElement.id") != "filter"
+    page.click("#help")
+    page.get_by_label("keys without Ctrl").check()
+
+
+def test_who_wants_less_motion_gets_none(tab: Tab) -> None:
+    tab.page.emulate_media(reduced_motion="reduce")
+    tab.open()
+    moving = tab.page.evaluate("""() => [...document.querySelectorAll("*")].filter((one) => {
+      const { transitionDuration, animationName, scrollBehavior } = getComputedStyle(one);
+      return transitionDuration !== "0s" || animationName !== "none" || scrollBehavior === "smooth";
+    }).map((one) => one.outerHTML.slice(0, 80))""")
+    assert moving == []
