@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import webbrowser
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -38,10 +39,38 @@ def serve(
             "--allow-remote", help="Permit a host that other machines reach; the URL gets a token."
         ),
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="One more name that this machine is called by (FA2_ALLOWED_HOSTS); may be "
+            "repeated.",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-cert", metavar="FILE", help="A certificate (PEM): serve https, not http."
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-key", metavar="FILE", help="Its private key (PEM), if in a file of its own."
+        ),
+    ] = None,
     no_history: NoHistoryOption = False,
 ) -> None:
     """Serve the test page until Ctrl+C. Where no option is given, FA2_HOST and FA2_PORT count."""
-    given: dict[str, Any] = {"host": host, "port": port, "allow_remote": allow_remote or None}
+    given: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "allow_remote": allow_remote or None,
+        "allowed_hosts": allow_host or None,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+    }
     given["history"] = "off" if no_history else history_file() or "off"
     try:
         settings = Settings(**{key: value for key, value in given.items() if value is not None})
@@ -53,11 +82,13 @@ def serve(
     url = page_url(settings)
     console.print(f"webgpu-fa2 is at  {url}")
     if not settings.loopback:
-        console.print(
-            "Other machines can reach it; the token in the URL is the key. WebGPU exists only on "
-            "https and on localhost: put a proxy with a certificate in front, or open a tunnel "
-            f"there (ssh -L {settings.port}:localhost:{settings.port} …)."
-        )
+        console.print("Other machines can reach it; the token in the URL is the key.")
+        if settings.tls_cert is None:
+            console.print(
+                "WebGPU exists only on https and on localhost: give a certificate (--tls-cert, "
+                "--tls-key), or open a tunnel there "
+                f"(ssh -L {settings.port}:localhost:{settings.port} …)."
+            )
     console.print("Ctrl+C ends it.")
     app = create_app(settings)
     if open_page:
@@ -76,10 +107,10 @@ def page_url(settings: Settings) -> str:
     """Where the page is; with a token, the token is in it, once."""
     host = settings.host
     if host in ("0.0.0.0", "::"):
-        host = socket.gethostname()
+        host = next(iter(settings.allowed_hosts), socket.gethostname())
     shown = f"[{host}]" if ":" in host else host
     token = f"?token={settings.token.get_secret_value()}" if settings.token else ""
-    return f"http://{shown}:{settings.port}{PAGE}{token}"
+    return f"{settings.scheme}://{shown}:{settings.port}{PAGE}{token}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -92,6 +92,8 @@ def make_server(app: FastAPI, *, access_log: bool = False, log_level: str = "war
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
     )
     logging.getLogger("uvicorn.access").addFilter(_WITHOUT_QUERY)
     return Server(config, app)

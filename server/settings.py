@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import DirectoryPath, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from server.certificates import check_pair
 from server.history_place import path_or_off
 from server.paths import STATIC
 from server.tuned import tuned_folder
@@ -40,6 +41,8 @@ class Settings(BaseSettings):
     # more names that the Host header may carry; in the environment a list with commas
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     token: SecretStr | None = None  # demanded on every route when set
+    tls_cert: Path | None = None  # PEM files: https in place of http
+    tls_key: Path | None = None  # None: in the certificate's file
     static_dir: DirectoryPath = STATIC
     watch_shaders: bool = True  # pages are told when a file under static/shaders/ is saved
     tuned_dir: Path = Field(default_factory=tuned_folder)  # what `fa2 tune` has written
@@ -72,6 +75,10 @@ class Settings(BaseSettings):
     reap_s: float = Field(default=0.25, gt=0)  # how often deadlines are looked at
 
     @property
+    def scheme(self) -> str:
+        return "http" if self.tls_cert is None else "https"
+
+    @property
     def loopback(self) -> bool:
         """Whether only this machine can connect."""
         return is_loopback(self.host)
@@ -102,6 +109,11 @@ class Settings(BaseSettings):
                 "leave it out and the server makes one"
             )
         return value
+
+    @model_validator(mode="after")
+    def _certificate_with_its_key(self) -> Self:
+        check_pair(self.tls_cert, self.tls_key)
+        return self
 
     @model_validator(mode="after")
     def _remote_is_a_decision(self) -> Self:

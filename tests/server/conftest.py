@@ -37,7 +37,7 @@ class Live:
         self.app = create_app(self.settings)
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self.socket.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{self.settings.scheme}://127.0.0.1:{self.port}"
         self.server = make_server(self.app)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
         self.client = client(self.url)
