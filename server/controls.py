@@ -90,6 +90,7 @@ def _control(
     allowed: Mapping[str, F64],
     noise: Mapping[str, F64],
 ) -> Control:
-    ratio = max(float(ratios(a, truth[n], allowed[n]).max()) for n, a in answer.items())
+    found = (float(ratios(a, truth[n], allowed[n]).max()) for n, a in answer.items())
+    ratio = max(found, default=0.0)  # a mistake in what this kernel does not compute
     changes = any((ratios(a, truth[n], noise[n]) > 1).any() for n, a in answer.items())
     return Control(changes=changes, caught=ratio > 1, ratio=ratio)

@@ -4,6 +4,7 @@
 
     HarnessError                 message = value, rule and way out, in one paragraph
     ├─ CaseError                 the case string, or an argument, breaks the grammar
+    │  └─ ManifestError          what is said of a kernel that is not ours does not fit its text
     ├─ ShapeError                arrays disagree with each other or with the arguments
     ├─ Unsupported               refused by name before anything ran
     ├─ NoBrowser                 no browser could be found or started
@@ -31,6 +32,10 @@ class HarnessError(Exception):
 
 class CaseError(HarnessError, ValueError):
     kind = "case"
+
+
+class ManifestError(CaseError):
+    kind = "manifest"
 
 
 class ShapeError(HarnessError, ValueError):
@@ -87,6 +92,7 @@ BY_KIND: dict[str, type[HarnessError]] = {
     c.kind: c
     for c in (
         CaseError,
+        ManifestError,
         ShapeError,
         Unsupported,
         NoBrowser,

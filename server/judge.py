@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from server.controls import negative_controls
 from server.errors import CaseError, ShapeError
 from server.inputs import digest, few_weights, make_inputs
 from server.measure import Bounds, Measured, Sample, measure, sample_of
-from server.outputs import AXES, logical, outputs_of, want
+from server.outputs import AXES, OutputSpec, logical, outputs_of, want
 from server.patterns import Bools, Geometry, describe
 from server.report import Control, Done, Finding, OutputReport, Report
 from server.tolerance import KAPPA
@@ -29,13 +29,14 @@ def judge(
     kappa: float = KAPPA,
     inputs: Mapping[str, Array] | None = None,
     sampled_above: int | None = None,
+    outputs: Collection[str] | None = None,
 ) -> Report:
     """The report on what a page uploaded.
 
     ``tensors``: every tensor of ``outputs.want(case)``, flat or shaped, little-endian dtypes as
-    named there. ``poison``: the fill words of both passes. ``inputs``: the caller's own arrays in
-    logical order; None: those of the case's seed. ``sampled_above``: of longer sequences only some
-    rows and keys are judged.
+    named there; ``outputs``: of these outputs alone, and the report says so. ``poison``: the fill
+    words of both passes. ``inputs``: the caller's own arrays in logical order; None: those of the
+    case's seed. ``sampled_above``: of longer sequences only some rows and keys are judged.
 
     Whatever the kernel did becomes a Report. Raises ShapeError when ``inputs`` do not fit the case
     and CaseError when the poison words cannot do their work.
@@ -65,11 +66,15 @@ def judge(
             message = f"{name} holds NaN or infinity; only a bias may hold −inf (a masked key)"
             return report.failed_to_run(case, "case", message, done, kappa)
     with np.errstate(all="ignore"):
-        return _judge(case, tensors, done, poison, kappa, own, sampled_above, seeded=inputs is None)
+        specs = outputs_of(case, outputs)
+        return _judge(
+            case, specs, tensors, done, poison, kappa, own, sampled_above, seeded=inputs is None
+        )
 
 
 def _judge(
     case: Case,
+    specs: Sequence[OutputSpec],
     tensors: Mapping[str, Array],
     done: Done,
     poison: tuple[int, int],
@@ -79,28 +84,33 @@ def _judge(
     *,
     seeded: bool,
 ) -> Report:
-    wrong = verdict.structure(want(case), tensors)
+    names = [spec.name for spec in specs]
+    wrong = verdict.structure(want(case, names), tensors)
     if wrong is not None:
         return _report(case, done, kappa, wrong, seeded=seeded)
     problem = problem_of(case, inputs)
     tile = tile_of(done)
     sample = sample_of(problem, tile, case.seed, sampled_above)
     bounds = Bounds(kappa, seeded and few_weights(case), case.dtype == "f16")
-    measured = measure(problem, actual_of(case, tensors), bounds, sample)
+    measured = measure(problem, actual_of(case, tensors, names), bounds, sample, also=("lse",))
     comparisons = [compare(output, tile) for output in measured.outputs]
     _, high = problem.key_range(np.arange(case.Tq))
     geometry = Geometry(tile, high - 1, case.offset)
     beyond = [output.name for output in measured.outputs if not verdict.fits_its_type(output)]
     failure = _first_failure(
-        case, problem, tensors, poison, measured, comparisons, geometry, beyond
+        case, specs, problem, tensors, poison, measured, comparisons, geometry, beyond
     )
     controls = {}
     if not beyond:
-        controls = negative_controls(problem, measured.truth, measured.allowed, measured.rows)
+        truth = {name: array for name, array in measured.truth.items() if name in names}
+        controls = negative_controls(problem, truth, measured.allowed, measured.rows)
     doubts = _doubts(measured, controls, beyond)
+    said = [] if sample is None else [_said(case, sample)]
+    if left_out := [spec.name for spec in outputs_of(case) if spec.name not in names]:
+        said.append(f"not judged, since the kernel's manifest leaves it out: {', '.join(left_out)}")
     where = {c.output.name: verdict.where_wrong(c, geometry) for c in comparisons}
     return _report(
-        case, done, kappa, failure, comparisons, where, controls, sample, doubts, seeded=seeded
+        case, done, kappa, failure, comparisons, where, controls, said, doubts, seeded=seeded
     )
 
 
@@ -121,9 +131,12 @@ def problem_of(case: Case, inputs: Mapping[str, Array]) -> Problem:
     )  # fmt: skip
 
 
-def actual_of(case: Case, tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """The uploaded outputs in logical order."""
-    return {spec.name: logical(case, spec, tensors[spec.name]) for spec in outputs_of(case)}
+def actual_of(
+    case: Case, tensors: Mapping[str, Array], names: Collection[str] | None = None
+) -> dict[str, Array]:
+    """The uploaded outputs (``names``: some of them) in logical order."""
+    specs = outputs_of(case, names)
+    return {spec.name: logical(case, spec, tensors[spec.name]) for spec in specs}
 
 
 def tile_of(done: Done) -> dict[str, int]:
@@ -135,6 +148,7 @@ def tile_of(done: Done) -> dict[str, int]:
 
 def _first_failure(
     case: Case,
+    specs: Sequence[OutputSpec],
     problem: Problem,
     tensors: Mapping[str, Array],
     poison: tuple[int, int],
@@ -144,15 +158,15 @@ def _first_failure(
     beyond: Sequence[str],
 ) -> Failure | None:
     """The first check that failed; values are not looked at in the outputs named ``beyond``."""
-    specs = {spec.name: spec for spec in outputs_of(case)}
-    passes = {n: (tensors[n].ravel(), tensors[f"{n}.repeat"].ravel()) for n in specs}
+    by_name = {spec.name: spec for spec in specs}
+    passes = {n: (tensors[n].ravel(), tensors[f"{n}.repeat"].ravel()) for n in by_name}
 
     def where(name: str, marked: Bools) -> str:
-        shaped = logical(case, specs[name], marked)
+        shaped = logical(case, by_name[name], marked)
         return describe(shaped, AXES[name], {}, geometry)
 
     found = (
-        verdict.guards(tuple(specs), tensors, poison)
+        verdict.guards(tuple(by_name), tensors, poison)
         or verdict.written(passes, where, poison)
         or verdict.repeated(passes, where)
     )
@@ -204,7 +218,7 @@ def _report(
     comparisons: Sequence[Comparison] = (),
     where: Mapping[str, str] | None = None,
     controls: Mapping[str, Control] | None = None,
-    sample: Sample | None = None,
+    warnings: Sequence[str] = (),
     doubts: Sequence[str] = (),
     *,
     seeded: bool,
@@ -222,7 +236,6 @@ def _report(
         ]
     else:
         status, lines = "pass", [f"{ratios} of what is allowed, κ = {kappa:g}"]
-    warnings = [] if sample is None else [_said(case, sample)]
     lines += warnings
     if status != "pass":
         lines.append(report.circumstances(case, done, kappa, replayable=seeded))

@@ -87,18 +87,26 @@ def _pick(T: int, tile: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
 
 
 def measure(
-    problem: Problem, actual: Mapping[str, Array], bounds: Bounds, sample: Sample | None
+    problem: Problem,
+    actual: Mapping[str, Array],
+    bounds: Bounds,
+    sample: Sample | None,
+    also: tuple[str, ...] = (),
 ) -> Measured:
-    """Truth and bounds for the outputs in ``actual`` (logical order, as ``outputs.logical``)."""
+    """Truth and bounds for the outputs in ``actual`` (logical order, as ``outputs.logical``).
+
+    ``also``: outputs by row whose truth and bounds are wanted although nobody computed them.
+    """
+    also = tuple(name for name in also if name not in actual)
     if sample is None:
-        truth, allowed = _both(problem, tuple(actual), bounds)
+        truth, allowed = _both(problem, (*actual, *also), bounds)
         outputs = [Output(n, AXES[n], a, truth[n], allowed[n]) for n, a in actual.items()]
         return Measured(outputs, truth, allowed, None)
     summed = problem.bias4 is not None and problem.bias4.shape[2] == 1 < problem.shape[1]
     by_key = (*BY_KEY, "dbias") if summed else BY_KEY
     rows, keys = sample.rows, sample.keys
     names = tuple(n for n in actual if n not in by_key)
-    truth, allowed = _both(problem, names, bounds, rows=rows)
+    truth, allowed = _both(problem, (*names, *also), bounds, rows=rows)
     outputs = []
     for name in names:
         axis = AXES[name].index("i")

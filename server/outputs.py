@@ -18,6 +18,7 @@ with another poison word before) and NAME.guards (u32 ``[2 passes, 2 sides, 64 w
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,8 +65,11 @@ class OutputSpec:
         return math.prod(self.shape) * self.numpy.itemsize
 
 
-def outputs_of(case: Case) -> list[OutputSpec]:
-    """The outputs that the case is judged by, in the order of the report."""
+def outputs_of(case: Case, names: Collection[str] | None = None) -> list[OutputSpec]:
+    """The outputs that the case is judged by, in the order of the report.
+
+    ``names``: only these, for a kernel that does not compute all of them.
+    """
     B, Tq, Tk, H, Hkv, D = case.B, case.Tq, case.Tk, case.H, case.Hkv, case.D
     bhtd = case.layout == "bhtd"
     rows = (B, H, Tq, D) if bhtd else (B, Tq, H, D)
@@ -78,13 +82,13 @@ def outputs_of(case: Case) -> list[OutputSpec]:
         found += [OutputSpec(name, case.dtype, keys) for name in ("dk", "dv")]
         if case.bias != "none":
             found.append(OutputSpec("dbias", "f32", case.shapes()["bias"]))
-    return found
+    return [spec for spec in found if names is None or spec.name in names]
 
 
-def want(case: Case) -> list[OutputSpec]:
+def want(case: Case, names: Collection[str] | None = None) -> list[OutputSpec]:
     """Every tensor that the page has to upload: each output, its repeat and its guards."""
     found = []
-    for spec in outputs_of(case):
+    for spec in outputs_of(case, names):
         guards = OutputSpec(f"{spec.name}.guards", "u32", (2, 2, GUARD_WORDS))
         found += [spec, OutputSpec(f"{spec.name}.repeat", spec.dtype, spec.shape), guards]
     return found
