@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
-from server import report
+from server import own_kernel, report
 from server.daemon import in_daemon_thread
 from server.judge import judge
 from server.report import Done, Report, RunError
@@ -22,6 +23,7 @@ def verdict(run: Run, done: Done) -> Report:
 
     May raise where even the report of an error fails, on what the page told; see ``unreportable``.
     """
+    done = replace(done, source=run.source)
     try:
         return judge(
             run.case,
@@ -31,6 +33,7 @@ def verdict(run: Run, done: Done) -> Report:
             kappa=run.kappa,
             inputs=run.inputs,
             sampled_above=run.sampled_above,
+            outputs=own_kernel.judged(run.own, run.case),
         )
     except Exception as error:
         log.exception("the judge failed on %s", run.case)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from server import own_names
 from server.cases import Case
 from server.errors import CaseError, ManifestError
+from server.outputs import outputs_of
 from server.paths import STATIC
 from server.schemas_own import OUTPUTS, Manifest
 from server.shader_files import shader_paths
@@ -83,18 +84,20 @@ def checked(own: Mapping[str, Any], where: str = "manifest") -> dict[str, Any]:
     return {"name": _plain(name), "manifest": {"op": manifest.op, **plain}, "files": files}
 
 
-def judged(own: Mapping[str, Any], case: Case, names: Sequence[str]) -> list[str]:
-    """Which of a case's outputs are judged; of a backward o and lse, which a forward gives, too."""
-    said = own["manifest"].get("outputs")
-    if said is None or own["manifest"]["op"] != case.op:
-        return list(names)
-    given = OUTPUTS["forward"] if case.op == "backward" else ()
-    left = [name for name in names if name in said or name in given]
-    if not set(left) & set(said):
+def judged(own: Mapping[str, Any] | None, case: Case) -> list[str] | None:
+    """Which of a case's outputs are judged, None = all; of a backward o and lse, which a forward
+    gives, too. ManifestError when nothing of the kernel's would be.
+    """
+    said = None if own is None else own["manifest"].get("outputs")
+    if own is None or said is None or own["manifest"]["op"] != case.op:
+        return None
+    names = [spec.name for spec in outputs_of(case)]
+    if not set(names) & set(said):
         raise ManifestError(
             f"outputs: {', '.join(said)} is nothing that {case} asks for; it has {', '.join(names)}"
         )
-    return left
+    given = OUTPUTS["forward"] if case.op == "backward" else ()
+    return [name for name in names if name in said or name in given]
 
 
 def source(own: Mapping[str, Any]) -> str:

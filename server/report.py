@@ -47,6 +47,7 @@ class Done:
     engine: str | None = None
     warnings: list[str] | tuple[str, ...] = ()
     error: RunError | None = None
+    source: str | None = None  # the file of a kernel that is not ours; the page does not tell this
 
     def __post_init__(self) -> None:
         error: object = self.error
@@ -197,8 +198,11 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def replay(case: object, kappa: float = KAPPA, without: Sequence[str] = ()) -> str:
-    """The command and the URL path that run the case again; ``without``: features withheld.
+def replay(
+    case: object, kappa: float = KAPPA, without: Sequence[str] = (), source: str | None = None
+) -> str:
+    """The command and the URL path that run the case again; ``without``: features withheld;
+    ``source``: the file of a kernel that is not ours.
 
     >>> replay("forward:T=8,D=4")
     "fa2 run 'forward:T=8,D=4' · /webgpu-test?case=forward:T=8,D=4&run=1"
@@ -206,6 +210,8 @@ def replay(case: object, kappa: float = KAPPA, without: Sequence[str] = ()) -> s
     url = quote(str(case), safe=":=,")
     option = "" if kappa == KAPPA else f" --kappa {kappa:g}"
     option += "".join(f" --without {name}" for name in without)
+    if source is not None:
+        return f"fa2 check {source} '{case}'{option}"
     query = f"&without={','.join(without)}" if without else ""
     return f"fa2 run '{case}'{option} · /webgpu-test?case={url}&run=1{query}"
 
@@ -217,7 +223,8 @@ def circumstances(case: object, done: Done | None, kappa: float, *, replayable: 
         shader = f", shader {done.shader_sha256[:12]}…" if done.shader_sha256 else ""
         lines.append(f"kernel {done.kernel}{shader}, on {adapter_text(done)}")
     if replayable:
-        lines.append(f"again: {replay(case, kappa, _withheld(done))}")
+        source = None if done is None else done.source
+        lines.append(f"again: {replay(case, kappa, _withheld(done), source)}")
     else:
         lines.append(f"the inputs were the caller's own; the case without them: {case}")
     return "\n".join(lines)

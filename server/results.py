@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.atomic import write_text
-from server.errors import DeviceLost, NoAdapter, Timeout
+from server.errors import DeviceLost, ManifestError, NoAdapter, Timeout
 from server.report import Report, jsonable
 from server.selection import Selected
 
@@ -68,15 +68,18 @@ class Results:
         """The worst that happened: 4, 3, 1, then 2 for a refused case that was named."""
         if self.interrupted:
             return INTERRUPTED
+        bad = [r for r in self.reports if r.status in ("fail", "vacuous", "error")]
         kinds = {report.error.kind for report in self.reports if report.error is not None}
         if kinds & {Timeout.kind, DeviceLost.kind}:
             return ENDED
         dispatched = any(report.status in ("pass", "fail", "vacuous") for report in self.reports)
         if NoAdapter.kind in kinds or not (self.failed or dispatched or self.refused):
             return NOTHING_RAN
-        if self.failed:
+        # What is wrong in a manifest is a mistake in the request, not in a kernel.
+        mistaken = ManifestError.kind in kinds
+        if any(report.error is None or report.error.kind != ManifestError.kind for report in bad):
             return FAILED
-        return USAGE if self.refused else OK
+        return USAGE if self.refused or mistaken else OK
 
     def to_dict(self) -> dict[str, Any]:
         return {

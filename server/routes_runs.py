@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from server import shader_files, uploads
+from server import own_kernel, shader_files, uploads
 from server.cases import Case
 from server.dispatch import QUEUED, SENT
 from server.outputs import OutputSpec
@@ -77,6 +77,7 @@ async def create(
         raise Problem(
             503, "queue-full", f"more than {limit} unfinished runs", headers={"Retry-After": "10"}
         )
+    own = None if body.own is None else own_kernel.checked(body.own.model_dump())
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
     runs = [
         store.submit(
@@ -86,6 +87,7 @@ async def create(
             timeout_s=body.timeout_s,
             asker=body.asker,
             shaders=body.shaders,
+            own=own,
             trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
         )
         for case in cases

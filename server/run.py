@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from server import own_kernel
 from server.cases import Case
 from server.dispatch import QUEUED, SENT
 from server.errors import ShapeError
@@ -70,6 +71,11 @@ class Run:
     @property
     def title(self) -> str:
         return str(self.case)
+
+    @property
+    def source(self) -> str | None:
+        """The file of a kernel that is not ours."""
+        return None if self.own is None else own_kernel.source(self.own)
 
     @property
     def overdue_s(self) -> float:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from server import report
+from server import own_kernel, report
 from server.cases import Case
 from server.dispatch import JUDGING, QUEUED, SENT
 from server.errors import CaseError
@@ -82,7 +82,7 @@ class RunStore:
         case = Case.parse(case) if isinstance(case, str) else case
         if kernel is not None:
             case = case.replace(kernel=kernel)
-        wanted = {spec.name: spec for spec in want(case)}
+        wanted = {spec.name: spec for spec in want(case, own_kernel.judged(own, case))}
         size_bytes = sum(spec.bytes for spec in wanted.values())
         if size_bytes > self._settings.max_run_bytes:
             raise CaseError(
@@ -164,7 +164,8 @@ class RunStore:
         """Ends a queued or sent run as an error."""
         if run.state == SENT:
             self._pages.send(run.sent_to, "cancel", {"run": run.id})
-        self._finish(run, report.failed_to_run(run.case, kind, message, kappa=run.kappa))
+        told = None if run.own is None else Done(status="error", source=run.source)
+        self._finish(run, report.failed_to_run(run.case, kind, message, told, run.kappa))
 
     def _accept(self, run: Run) -> None:
         self._runs[run.id] = run

@@ -17,7 +17,7 @@ Nanoseconds = Annotated[Number, Field(ge=0, lt=2**63)]
 Size = Annotated[int, Field(ge=0, lt=2**31)]
 PageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Seed = Annotated[str, Field(pattern=r"^(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})$")]
-Kind = Literal["compile", "device-lost", "timeout", "unsupported", "no-adapter", "page"]
+Kind = Literal["compile", "manifest", "device-lost", "timeout", "unsupported", "no-adapter", "page"]
 
 
 class Request(BaseModel):
@@ -41,6 +41,14 @@ class TraceIn(Request):
     j_tile: Size | None = None
 
 
+class OwnIn(Request):
+    """A kernel that is not ours. Its manifest is checked by `own_kernel`, which names the field."""
+
+    name: Short = "own"
+    manifest: dict[str, Any] = {}
+    files: dict[Short, WGSL] = Field(min_length=1, max_length=8, description="the kernel's first")
+
+
 class RunRequest(Request):
     """``POST /api/runs``: one case or one suite."""
 
@@ -62,6 +70,7 @@ class RunRequest(Request):
         default={}, max_length=40, description="edited texts of shader files, by path"
     )
     trace: TraceIn | None = None
+    own: OwnIn | None = Field(default=None, description="a kernel that is not ours")
 
 
 class ProgressIn(FromPage):
