@@ -14,6 +14,7 @@ from server.history import History, Kept, told
 from server.history_filter import LONGEST, MOST, Filter
 from server.history_schema import HistoryError
 from server.problems import Problem
+from server.repro import name_of, write_repro
 from server.schemas_history import HistoryOut, HistoryRow, HistoryRunOut
 from server.strict_json import StrictRoute
 
@@ -98,6 +99,17 @@ def text(run: RunId, sha256: Sha256, history: Known) -> Response:
     if found is None:
         raise Problem(404, "unknown-text", f"run {run!r} has no text {sha256[:12]}…")
     return Response(found, media_type="text/plain; charset=utf-8")
+
+
+@router.get("/{run}/repro.zip")
+def repro(kept: KeptRun, history: Known) -> Response:
+    """The run packed up: `fa2 replay` runs it elsewhere."""
+    try:
+        data = write_repro(history, kept)
+    except HistoryError as error:
+        raise Problem(503, "history", error.message) from None
+    headers = {"Content-Disposition": f'attachment; filename="{name_of(kept)}.zip"'}
+    return Response(data, media_type="application/zip", headers=headers)
 
 
 @router.delete("/{run}", status_code=204)
