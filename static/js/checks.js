@@ -198,9 +198,9 @@ export function summarise(entries) {
     size,
     `${of("pass")} ok`,
     `${of("fail")} failed`,
-    `${of("vacuous")} vacuous`,
-    plural(of("error"), "error"),
-    `${of("skip")} skipped`,
+    ...(of("vacuous") ? [`${of("vacuous")} vacuous`] : []),
+    ...(of("error") ? [plural(of("error"), "error")] : []),
+    ...(of("skip") ? [`${of("skip")} skipped`] : []),
   ];
   if (of("planned") && done + pending) detail.push(`${of("planned")} not run`);
   if (ratios.length) detail.push(`worst |error|/allowed ${formatRatio(Math.max(...ratios))}`);
