@@ -36,6 +36,7 @@ class Done:
     kernel: str | None = None
     tile: Mapping[str, int] | None = None  # {"Br": …, "Bc": …}
     passes: Sequence[Mapping[str, Any]] = ()  # {"kernel": …, "tile": {"TX": …}, "roles": …}
+    traced: Sequence[str] = ()  # kernels that told their tiles
     input_sha256: str | None = None
     shader_sha256: str | None = None
     dispatches: int = 0

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from server import own_kernel, report
+from server import own_kernel, report, trace_buffer
 from server.cases import Case
 from server.dispatch import JUDGING, QUEUED, SENT
 from server.errors import CaseError
@@ -83,6 +83,11 @@ class RunStore:
         if kernel is not None:
             case = case.replace(kernel=kernel)
         wanted = {spec.name: spec for spec in want(case, own_kernel.judged(own, case))}
+        if trace is not None:
+            trace_buffer.check(case, trace)
+        if trace is not None or trace_buffer.may_tell(shaders or {}, own):
+            told = trace_buffer.spec_of(case, tiles=trace is not None)
+            wanted[told.name] = told
         size_bytes = sum(spec.bytes for spec in wanted.values())
         if size_bytes > self._settings.max_run_bytes:
             raise CaseError(

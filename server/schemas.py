@@ -123,6 +123,7 @@ class DoneIn(FromPage):
     kernel: Short | None = None
     tile: dict[Short, Size] | None = Field(default=None, max_length=16)
     passes: list[PassIn] = Field(default=[], max_length=16)
+    traced: list[Short] = Field(default=[], max_length=16)
     input_sha256: Sha256 | None = None
     shader_sha256: Sha256 | None = None
     dispatches: Annotated[int, Field(ge=0)] = 0
