@@ -93,7 +93,7 @@ const session = new Session(transport, runner, {
   },
   onIdle: describeEnvironment,
 });
-const detail = new Detail((run, output, head) => transport.fetchHeatMap(run, output, head));
+const detail = new Detail(transport);
 const chooser = new Chooser({ onRun: run, onStop: () => session.stop(), onChange: showPlan });
 
 /** @type {((body: RunBody) => RunBody)[]} */
