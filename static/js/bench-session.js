@@ -81,7 +81,7 @@ export class BenchSession {
   /**
    * Asks the server for a benchmark on this page: first the check, then the times.
    *
-   * @param {{case: string, kernel?: string, seed?: string}} what
+   * @param {{case: string, kernel?: string, seed?: string, shaders?: Record<string, string>}} what
    * @throws {import("./run-error.js").RunError} the server's refusal
    */
   async start(what) {

@@ -15,6 +15,25 @@
  * @property {Record<string, unknown>} [own]  a kernel that is not ours
  * @property {{b: number, h: number, i_tile: number, j_tile?: number}} [trace]
  *
+ * @typedef {object} OwnText a text that another part has edited in the kernel section's editor
+ * @property {string} name  what it is listed as
+ * @property {string} text
+ * @property {(text: string) => void} onChange  it was typed into
+ * @property {() => void} onRun  Run, or Ctrl or Cmd with Enter
+ *
+ * @typedef {object} OpenText that text, open in the editor
+ * @property {(text: string) => void} setText
+ * @property {(messages: readonly import("./attention/index.js").Message[]) => void} setMessages
+ *   replaces what is marked and listed; those whose `file` is the name are marked in the text
+ * @property {() => Promise<void>} focus  puts it on show again
+ * @property {() => void} close
+ *
+ * @typedef {object} KernelEditor
+ * @property {(text: OwnText) => Promise<OpenText>} openText  opens it and puts it on show
+ * @property {() => Record<string, string>} shaders  the shader files that are edited, by path
+ * @property {(place: {file: string, line: number, column: number}) => Promise<void>} jump  opens a
+ *   shader file at a place
+ *
  * @typedef {object} Context
  * @property {import("./transport.js").Transport} transport
  * @property {import("./session.js").Session} session
@@ -35,6 +54,7 @@
  * @property {() => Promise<void>} describeEnvironment  limits in use may have changed
  * @property {(add: (body: RunBody) => RunBody) => void} addToRuns  a say in every run that this
  *   page starts, whoever starts it
+ * @property {KernelEditor} [editor]  of the kernel section, which puts it here
  *
  * @typedef {object} Section a part of the page
  * @property {boolean} [busy]  it has something running

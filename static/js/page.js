@@ -6,9 +6,7 @@ import { toNumber } from "./format.js";
 import { pageName, storageOf } from "./page-name.js";
 import { asRunError } from "./run-error.js";
 import { Runner } from "./runner.js";
-import { DevicesSection } from "./sections/devices.js";
-import { SpeedSection } from "./sections/speed.js";
-import { TrainingSection } from "./sections/training.js";
+import { allSections } from "./sections/all.js";
 import { Session } from "./session.js";
 import { newPageId, Transport } from "./transport.js";
 import { TunedTables } from "./tuned-tables.js";
@@ -105,12 +103,7 @@ const context = {
   refresh: showState,
   addToRuns: (add) => void additions.push(add),
 };
-/** @type {import("./context.js").Section[]} */
-const sections = [
-  new SpeedSection(context),
-  new TrainingSection(context),
-  new DevicesSection(context),
-];
+const sections = allSections(context);
 
 new SectionNav(byId("sections"));
 new Shortcuts({

@@ -45,9 +45,10 @@ export class SpeedSection {
   }
 
   async #start() {
-    const { caseOnShow, choiceOnShow } = this.context;
+    const { caseOnShow, choiceOnShow, editor } = this.context;
     try {
-      await this.bench.start({ case: caseOnShow(), ...choiceOnShow() });
+      const shaders = editor?.shaders() ?? {}; // what is timed is what a run would run
+      await this.bench.start({ case: caseOnShow(), ...choiceOnShow(), shaders });
     } catch (error) {
       this.view.refused(asRunError(error).message);
     }

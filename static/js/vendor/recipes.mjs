@@ -21,14 +21,8 @@ export const RECIPES = [
         "keymap",
         "lineNumbers",
       ],
-      "@codemirror/state": ["Annotation", "Compartment", "EditorState", "Prec", "Transaction"],
-      "@codemirror/commands": [
-        "defaultKeymap",
-        "history",
-        "historyKeymap",
-        "indentWithTab",
-        "toggleComment",
-      ],
+      "@codemirror/state": ["EditorState", "Prec"],
+      "@codemirror/commands": ["defaultKeymap", "history", "historyKeymap", "indentWithTab"],
       "@codemirror/language": [
         "HighlightStyle",
         "StreamLanguage",

@@ -1,0 +1,194 @@
+// @ts-check
+import { rangeOf } from "../diagnostics.js";
+import {
+  bracketMatching,
+  defaultKeymap,
+  drawSelection,
+  EditorState,
+  EditorView,
+  foldGutter,
+  foldKeymap,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSelectionMatches,
+  highlightSpecialChars,
+  history,
+  historyKeymap,
+  indentUnit,
+  indentWithTab,
+  keymap,
+  lineNumbers,
+  lintGutter,
+  lintKeymap,
+  Prec,
+  search,
+  searchKeymap,
+  setDiagnostics,
+  syntaxHighlighting,
+} from "../vendor/codemirror.js";
+import { theme } from "./editor-theme.js";
+import { colours, wgsl } from "./editor-wgsl.js";
+
+/** @typedef {import("../attention/index.js").Message} Message */
+
+const KEYS = "Escape, then Tab, leaves the editor; Ctrl or Cmd with Enter runs.";
+
+/**
+ * CodeMirror, one document at a time; each keeps its undo history, selection and place.
+ *
+ * It lives in a shadow root: there its styles are constructed sheets, where in the document they
+ * would be a <style> element, which the page's policy forbids.
+ */
+export class Editor {
+  /** @type {Map<string, EditorState>} documents that are not on show */
+  #aside = new Map();
+  #shown = "";
+  /** A text that is put in from outside is no edit. */
+  #quiet = false;
+
+  /**
+   * @param {HTMLElement} host an empty element with a height
+   * @param {{onEdit: (name: string, text: string) => void, onRun: () => void}} listeners
+   */
+  constructor(host, { onEdit, onRun }) {
+    const run = () => {
+      onRun();
+      return true;
+    };
+    this.extensions = [
+      Prec.highest(keymap.of([{ key: "Mod-Enter", run, preventDefault: true }])),
+      lineNumbers(),
+      highlightActiveLineGutter(),
+      highlightSpecialChars(),
+      history(),
+      foldGutter(),
+      drawSelection(),
+      indentUnit.of("  "),
+      bracketMatching(),
+      highlightActiveLine(),
+      highlightSelectionMatches(),
+      search({ top: false }),
+      lintGutter(),
+      wgsl,
+      syntaxHighlighting(colours),
+      theme,
+      keymap.of([
+        ...searchKeymap,
+        ...historyKeymap,
+        ...foldKeymap,
+        ...lintKeymap,
+        indentWithTab,
+        ...defaultKeymap,
+      ]),
+      EditorView.updateListener.of(({ docChanged, state }) => {
+        if (docChanged && !this.#quiet) onEdit(this.#shown, state.doc.toString());
+      }),
+    ];
+    const root = host.attachShadow({ mode: "open" });
+    this.view = new EditorView({ parent: root, root, state: this.#fresh("", "") });
+    // Keys that are typed here are no shortcuts of the page.
+    host.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+
+  /** The name of the document on show; "" = none yet. */
+  get shown() {
+    return this.#shown;
+  }
+
+  /**
+   * Puts a document on show: as it was left, if it was on show before and holds this text.
+   *
+   * @param {string} name
+   * @param {string} text
+   */
+  show(name, text) {
+    if (name !== this.#shown) {
+      if (this.#shown) this.#aside.set(this.#shown, this.view.state);
+      const { scrollDOM } = this.view;
+      this.#shown = name;
+      this.view.setState(this.#aside.get(name) ?? this.#fresh(name, text));
+      scrollDOM.scrollTop = 0;
+    }
+    this.put(name, text);
+  }
+
+  /**
+   * Another text of a document, not typed here. On show, it can be undone.
+   *
+   * @param {string} name
+   * @param {string} text
+   */
+  put(name, text) {
+    if (name !== this.#shown) {
+      const aside = this.#aside.get(name);
+      if (aside && aside.doc.toString() !== text) this.#aside.delete(name);
+      return;
+    }
+    const { doc } = this.view.state;
+    const old = doc.toString();
+    if (old === text) return;
+    // Only what differs is replaced, so that the cursor stays where it was.
+    let from = 0;
+    while (from < old.length && from < text.length && old[from] === text[from]) from++;
+    let end = 0;
+    const most = Math.min(old.length, text.length) - from;
+    while (end < most && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
+    this.#quiet = true;
+    const insert = text.slice(from, text.length - end);
+    this.view.dispatch({ changes: { from, to: old.length - end, insert } });
+    this.#quiet = false;
+  }
+
+  /** Lets go of a document that is not on show. @param {string} name */
+  drop(name) {
+    this.#aside.delete(name);
+  }
+
+  /**
+   * Marks the messages of the document on show.
+   *
+   * @param {readonly Message[]} messages
+   */
+  mark(messages) {
+    const { state } = this.view;
+    const found = messages.map((message) => ({
+      ...rangeOf(state.doc, message),
+      severity: message.type,
+      message: message.text,
+    }));
+    found.sort((a, b) => a.from - b.from || a.to - b.to);
+    this.view.dispatch(setDiagnostics(state, found));
+  }
+
+  /**
+   * Puts the cursor where a message points, in sight and ready to type.
+   *
+   * @param {Pick<Message, "line" | "column" | "length">} place
+   */
+  jump(place) {
+    const { from } = rangeOf(this.view.state.doc, place);
+    this.view.dispatch({
+      selection: { anchor: from },
+      effects: EditorView.scrollIntoView(from, { y: "center" }),
+    });
+    this.focus();
+  }
+
+  focus() {
+    this.view.focus();
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} text
+   */
+  #fresh(name, text) {
+    const attributes = EditorView.contentAttributes.of({
+      "aria-label": name ? `WGSL of ${name}. ${KEYS}` : "No file is open",
+    });
+    return EditorState.create({
+      doc: text,
+      extensions: [attributes, this.extensions],
+    });
+  }
+}
