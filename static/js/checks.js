@@ -20,6 +20,7 @@ import { formatRatio, plural, toNumber } from "./format.js";
  * @property {number} total
  * @property {number} nan
  * @property {number} inf
+ * @property {string} where  where the elements beyond their bound lie; "" if there are none
  */
 
 /** What the numbers of an index count, for each output. @type {Record<string, string[]>} */
@@ -54,6 +55,8 @@ export const AXES = {
  * @property {{kind: string, file: string | null, line: number | null,
  *   column: number | null} | null} [error]
  * @property {string[]} warnings
+ * @property {{check: string, output: string, sentence: string} | null} finding  of a failed run: the
+ *   first check that failed
  */
 
 /**

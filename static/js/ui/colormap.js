@@ -5,7 +5,7 @@
  *
  * Lightness rises all the way, so the order survives colour blindness and grey print, and the
  * step makes the limit visible inside a picture that is otherwise smooth. Cells over the limit
- * are hatched as well (heatmap.js): colour never says it alone.
+ * are hatched as well (heatmap-paint.js): colour never says it alone.
  */
 
 /** Ratios at and beyond these ends share the end's colour. */
@@ -37,6 +37,30 @@ const VIRIDIS = [
 /** A value that is no number: outside the scale, and not on it. @type {Rgb} */
 export const NO_NUMBER = [255, 255, 255];
 
+/** An infinite value. @type {Rgb} */
+export const INFINITE = [255, 92, 205];
+
+/** From blue over almost white to orange: two hues that colour-blind people tell apart. */
+const DIVERGING = [
+  [8, 48, 107],
+  [49, 117, 181],
+  [142, 188, 219],
+  [243, 243, 243],
+  [250, 179, 120],
+  [217, 98, 14],
+  [112, 40, 4],
+];
+
+/**
+ * A signed value around zero.
+ *
+ * @param {number} position -1 to 1; beyond, the end's colour
+ * @returns {Rgb}
+ */
+export function diverging(position) {
+  return between(DIVERGING, (Math.min(Math.max(position, -1), 1) + 1) / 2);
+}
+
 /**
  * Where a ratio lies on the scale, 0 to 1.
  *
@@ -61,11 +85,20 @@ export function colourOf(ratio) {
  * @returns {Rgb}
  */
 function viridis(position) {
-  const x = position * (VIRIDIS.length - 1);
-  const low = Math.min(Math.floor(x), VIRIDIS.length - 2);
+  return between(VIRIDIS, position);
+}
+
+/**
+ * @param {number[][]} anchors evenly spaced
+ * @param {number} position 0 to 1
+ * @returns {Rgb}
+ */
+function between(anchors, position) {
+  const x = position * (anchors.length - 1);
+  const low = Math.min(Math.floor(x), anchors.length - 2);
   const channel = (/** @type {number} */ c) => {
-    const from = VIRIDIS[low][c];
-    return Math.round(from + (x - low) * (VIRIDIS[low + 1][c] - from));
+    const from = anchors[low][c];
+    return Math.round(from + (x - low) * (anchors[low + 1][c] - from));
   };
   return [channel(0), channel(1), channel(2)];
 }

@@ -1,25 +1,38 @@
 // @ts-check
-import { AXES, checksOf, STATUS_WORD } from "../checks.js";
-import { formatDuration, formatRatio, formatTolerance, formatValue, toNumber } from "../format.js";
+import { checksOf, STATUS_WORD } from "../checks.js";
+import { toNumber } from "../format.js";
+import { sentenceOf } from "../sentence.js";
+import { Anatomy } from "./anatomy.js";
+import { downloads } from "./anatomy-downloads.js";
+import { circumstances, figures } from "./detail-figures.js";
 import { breakable, byId, h } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
 
 /** @typedef {import("../checks.js").Entry} Entry */
 /** @typedef {import("../checks.js").Report} Report */
+/** @typedef {import("./heatmap.js").Wanted} Wanted */
+/** @typedef {{entry: Entry, report: Report | null, check: string, output: string}} Shown */
 
-/** One check in full: its figures, what the judge said, and where the error lies. */
+/**
+ * One check in full: the sentence, where the error lies, what the judge said, and its arrays.
+ */
 export class Detail {
   #title = byId("detail-title");
   #body = byId("detail-body");
-  /** @type {{entry: Entry, check: string, output: string} | null} */
+  /** @type {Shown | null} */
   #shown = null;
-  #heatmap = new HeatMap((b, head) => this.#fetch({ b: String(b), h: String(head) }));
-  /** Counts the requests: an answer that is late for the output shown now is dropped. */
-  #request = 0;
+  #heatmap = new HeatMap((wanted) => this.#fetchHead(wanted));
+  #anatomy = new Anatomy({
+    onHead: (b, head) => this.#fetchHead({ b, h: head }),
+    onElement: (worst) => this.#goTo(worst),
+  });
+  /** Counts the requests: an answer that is late for what is shown now is dropped. */
+  #request = { head: 0, output: 0 };
+  #transport;
 
-  /** @param {(run: string, output: string, head: Record<string, string>) => Promise<ArrayBuffer>} fetchHeatMap */
-  constructor(fetchHeatMap) {
-    this.fetchHeatMap = fetchHeatMap;
+  /** @param {import("../transport.js").Transport} transport */
+  constructor(transport) {
+    this.#transport = transport;
   }
 
   /** The entry on show. */
@@ -29,11 +42,14 @@ export class Detail {
 
   /** Back to nothing. */
   clear() {
-    this.#shown = null;
-    this.#request += 1;
+    this.#show(null);
     this.#title.textContent = "Check";
     this.#body.replaceChildren(
-      hint("Choose a line: where its error lies and what the judge said appear here."),
+      h(
+        "p",
+        { class: "empty" },
+        "Choose a line: where its error lies and what the judge said appear here.",
+      ),
     );
   }
 
@@ -51,8 +67,9 @@ export class Detail {
     if (!check) return;
     const { report, problem } = entry;
     const judged = check.outputs.filter((output) => report?.outputs[output]);
-    this.#shown = { entry, check: name, output: worstOutput(report, judged) };
-    this.#request += 1;
+    const same = this.#shown?.entry === entry && this.#shown.check === name;
+    if (same && report && this.#shown?.report === report) return;
+    this.#show({ entry, report, check: name, output: worstOutput(report, judged) });
     this.#title.replaceChildren(
       h("span", { class: "badge", "data-status": check.status }, STATUS_WORD[check.status]),
       " ",
@@ -60,68 +77,128 @@ export class Detail {
       " ",
       h("code", { class: "case-id" }, breakable(entry.case)),
     );
-    const text = report?.message || problem;
     const parts = [];
-    if (text) parts.push(message(text, check.status));
-    if (report && judged.length) parts.push(figures(report, judged), this.#outputChoice(judged));
-    if (judged.length) parts.push(this.#heatmap.element);
+    if (report) parts.push(sentence(sentenceOf(report, check.outputs), check.status));
+    if (judged.length) {
+      parts.push(this.#outputChoice(judged), this.#anatomy.above, this.#heatmap.element);
+      parts.push(this.#anatomy.below);
+    }
+    const text = report?.message || problem;
+    if (text) parts.push(h("pre", { class: "message", "data-status": check.status }, text));
+    if (report && judged.length) parts.push(figures(report, judged), this.#downloads(entry.run));
     if (report) parts.push(circumstances(report));
-    if (!parts.length) parts.push(hint("This case has not been run."));
+    if (!parts.length) parts.push(h("p", { class: "empty" }, "This case has not been run."));
     this.#body.replaceChildren(...parts);
-    if (judged.length) this.#fetch({});
+    if (judged.length) this.#fetchOutput();
+  }
+
+  /** @param {Shown | null} shown */
+  #show(shown) {
+    this.#shown = shown;
+    this.#request.head += 1;
+    this.#request.output += 1;
   }
 
   /**
-   * Which of the check's outputs the heat map shows.
+   * Which of the check's outputs is looked at.
    *
    * @param {string[]} outputs
    */
   #outputChoice(outputs) {
-    const radios = outputs.map((output) => {
+    const choices = outputs.map((output) => {
       const radio = h("input", {
         type: "radio",
-        name: "heatmap-output",
+        name: "detail-output",
+        value: output,
         checked: output === this.#shown?.output,
       });
       radio.addEventListener("change", () => {
-        if (this.#shown) this.#shown.output = output;
-        this.#fetch({});
+        if (this.#shown) this.#show({ ...this.#shown, output });
+        this.#fetchOutput();
       });
-      return h("label", {}, radio, ` ${output}`);
+      return h("label", {}, radio, h("span", {}, output));
     });
     return h(
       "fieldset",
-      { class: "choice", hidden: outputs.length < 2 },
-      h("legend", {}, "Heat map of"),
-      ...radios,
+      { class: "segmented", hidden: outputs.length < 2 },
+      h("legend", {}, "Output"),
+      ...choices,
     );
   }
 
-  /** @param {Record<string, string>} head batch and head; {} = those of the worst element */
-  async #fetch(head) {
+  /** @param {string} run */
+  #downloads(run) {
+    const list = h("div", { class: "downloads" });
+    const details = h("details", {}, h("summary", {}, "Download the arrays"), list);
+    details.addEventListener("toggle", async () => {
+      if (!details.open || list.childElementCount) return;
+      try {
+        list.replaceChildren(
+          ...downloads(run, await this.#transport.get(`/api/runs/${run}/arrays`)),
+        );
+      } catch (error) {
+        list.textContent = error instanceof Error ? error.message : String(error);
+      }
+    });
+    return details;
+  }
+
+  /** The output from its worst head on, then all of it. */
+  async #fetchOutput() {
     if (!this.#shown) return;
     const { entry, output } = this.#shown;
-    const request = ++this.#request;
+    const request = ++this.#request.output;
+    await this.#fetchHead({});
+    if (request !== this.#request.output) return;
     try {
-      const file = await this.fetchHeatMap(entry.run, output, head);
-      if (request === this.#request) this.#heatmap.show(output, file);
+      const found = await this.#transport.get(`/api/runs/${entry.run}/anatomy/${output}`);
+      if (request !== this.#request.output) return;
+      this.#anatomy.show(found);
+      this.#mark();
     } catch (error) {
-      if (request === this.#request) this.#heatmap.fail(error);
+      if (request === this.#request.output) this.#anatomy.fail(error);
     }
   }
-}
 
-/** @param {string} text */
-function hint(text) {
-  return h("p", { class: "hint" }, text);
+  /** @param {Partial<Wanted>} wanted  what it leaves open is that of the worst element */
+  async #fetchHead(wanted) {
+    if (!this.#shown) return;
+    const { entry, output } = this.#shown;
+    const request = ++this.#request.head;
+    const query = Object.fromEntries(
+      Object.entries(wanted).map(([key, value]) => [key, String(value)]),
+    );
+    try {
+      const file = await this.#transport.fetchHeatMap(entry.run, output, query);
+      if (request !== this.#request.head) return;
+      this.#heatmap.show(output, file);
+      this.#mark();
+    } catch (error) {
+      if (request === this.#request.head) this.#heatmap.fail(error);
+    }
+  }
+
+  #mark() {
+    const head = this.#heatmap.head;
+    if (head) this.#anatomy.mark(head.b, head.h);
+  }
+
+  /** @param {import("./anatomy-numbers.js").Worst} worst */
+  async #goTo({ index }) {
+    const { b, h: head } = this.#heatmap.head ?? { b: -1, h: -1 };
+    const wanted = { b: index.b, h: index.h ?? index.hkv };
+    if (b !== wanted.b || head !== wanted.h) await this.#fetchHead(wanted);
+    const [row, column = 0] = ["i", "j", "d"].flatMap((axis) => index[axis] ?? []);
+    this.#heatmap.goTo(row, column);
+  }
 }
 
 /**
  * @param {string} text
  * @param {string} status
  */
-function message(text, status) {
-  return h("pre", { class: "message", "data-status": status }, text);
+function sentence(text, status) {
+  return h("p", { class: "sentence", "data-status": status }, text);
 }
 
 /**
@@ -139,90 +216,4 @@ function worstOutput(report, outputs) {
     (best, output) => (ratio(output) > ratio(best) ? output : best),
     outputs[0],
   );
-}
-
-/**
- * The numbers of the outputs, a row each.
- *
- * @param {Report} report
- * @param {string[]} outputs
- */
-function figures(report, outputs) {
-  const heads = [
-    "Output",
-    "Worst",
-    "Over limit",
-    "NaN, inf",
-    "Worst at",
-    "Actual",
-    "Expected",
-    "Allowed",
-  ];
-  const row = (/** @type {string} */ output) => {
-    const { worst_ratio, worst, bad, total, nan, inf } = report.outputs[output];
-    const cells = [
-      formatRatio(worst_ratio),
-      `${bad} / ${total}`,
-      `${nan}, ${inf}`,
-      worst ? worst.index.map((n, axis) => `${AXES[output][axis]}=${n}`).join(" ") : "–",
-      formatValue(worst?.actual),
-      formatValue(worst?.expected),
-      worst ? `±${formatTolerance(worst.allowed)}` : "–",
-    ];
-    return h(
-      "tr",
-      { "data-status": bad > 0 ? "fail" : null },
-      h("th", { scope: "row" }, output),
-      ...cells.map((text) => h("td", { class: "number" }, text)),
-    );
-  };
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "group", "aria-label": "Figures of the outputs" },
-    h(
-      "table",
-      { class: "figures" },
-      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, ...outputs.map(row)),
-    ),
-  );
-}
-
-/**
- * What the run was made of, the same for all its outputs.
- *
- * @param {Report} report
- */
-function circumstances(report) {
-  const facts = /** @type {[string, string][]} */ ([
-    ["Kernel", report.kernel],
-    ["Time on the page", formatDuration(report.elapsed_ns)],
-    ["Compiled in", formatDuration(report.compile_ns)],
-    ["First result after", formatDuration(report.first_result_ns)],
-    ["κ", String(report.kappa)],
-    ["Inputs SHA-256", report.input_sha256],
-    ["Shader SHA-256", report.shader_sha256],
-    ...Object.entries(report.controls).map(([name, result]) => [`Control ${name}`, said(result)]),
-    ...report.warnings.map((warning) => ["Warning", warning]),
-  ]).filter(([, text]) => text);
-  return h("details", { class: "circumstances" }, h("summary", {}, "Circumstances"), list(facts));
-}
-
-/** @param {[string, string][]} facts */
-function list(facts) {
-  return h(
-    "dl",
-    { class: "facts" },
-    ...facts.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
-  );
-}
-
-/**
- * What a negative control showed: a wrong answer that the bounds must tell from the right one.
- *
- * @param {Report["controls"][string]} control
- */
-function said({ changes, caught, ratio }) {
-  if (!changes) return "changes nothing in this case";
-  return `${caught ? "caught" : "NOT caught"}, ${formatRatio(ratio)} times the bound`;
 }

@@ -1,27 +1,49 @@
 // @ts-check
-import { formatRatio, formatTolerance, formatValue } from "../format.js";
 import { readSafetensors } from "../safetensors.js";
-import { colourOf } from "./colormap.js";
 import { h } from "./dom.js";
-import { cellByKey, cellSize, gridFrom, worstCell } from "./heatmap-grid.js";
-import { MARGIN, paint, stripes } from "./heatmap-paint.js";
+import { HeatMapControls } from "./heatmap-controls.js";
+import { listen } from "./heatmap-gestures.js";
+import { gridFrom, pictureSize } from "./heatmap-grid.js";
+import { legend } from "./heatmap-legend.js";
+import { frameOf, MARGIN, paint } from "./heatmap-paint.js";
+import { readout, remarks } from "./heatmap-readout.js";
+import { HeatMapState } from "./heatmap-state.js";
+import { viewOf } from "./heatmap-views.js";
 
-/** @typedef {import("./heatmap-grid.js").Grid} Grid */
+/**
+ * @typedef {object} Wanted  what to fetch: a head, or a window of it
+ * @property {number} b
+ * @property {number} h
+ * @property {string} [rows]     "first:last"
+ * @property {string} [columns]
+ */
 
 /** Room for the picture: what a screen shows without scrolling the page. */
 const LARGEST_HEIGHT = 512;
 
+/** Finer cells are asked for when the picture has rested for this long. */
+const REST_MS = 150;
+
+/** @type {Record<string, number>} by how much a key zooms; 0 = show all */
+const ZOOM_KEYS = { "+": 2, "=": 2, "-": 1 / 2, 0: 0 };
+
 /**
- * Where an output is wrong: |error| / allowed of one head, with the tiles of the kernel.
- *
- * Pointer, tap and arrow keys read a cell out; the text beside the picture says all that the
- * colours say.
+ * One head of an output: |error| / allowed, the values, or their difference, with the kernel's
+ * tiles. It can be zoomed; the text beside the picture says all that the colours say.
  */
 export class HeatMap {
-  /** @type {Grid | null} */
-  #grid = null;
-  #cell = 0;
+  /** @type {HeatMapState | null} */
+  #state = null;
+  #output = "";
   #size = { width: 1, height: 1 };
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #resting;
+  #onWanted;
+  #controls = new HeatMapControls({
+    onHead: (b, head) => this.#onWanted({ b, h: head }),
+    onLook: () => this.#paint(),
+    onZoom: (factor) => this.#zoom(factor, this.#middleOfChosen()),
+  });
   #canvas = h("canvas", { width: 1, height: 1 });
   #cursor = h("div", { class: "cursor", hidden: true });
   #stage = h(
@@ -37,42 +59,36 @@ export class HeatMap {
     this.#cursor,
   );
   #readout = h("output", { class: "readout", id: "heatmap-readout" });
-  #batch = h("select", { id: "heatmap-b" });
-  #head = h("select", { id: "heatmap-h" });
-  #tiles = h("input", { type: "checkbox", id: "heatmap-tiles", checked: true });
-  #axes = h("span", { class: "term" });
+  #legend = h("figcaption", { class: "legend" });
   #message = h("p", { class: "hint" });
 
-  /** @param {(b: number, h: number) => void} onHead asked for another head */
-  constructor(onHead) {
-    const choose = () => onHead(Number(this.#batch.value), Number(this.#head.value));
-    this.#batch.addEventListener("change", choose);
-    this.#head.addEventListener("change", choose);
-    this.#tiles.addEventListener("change", () => this.#paint());
-    for (const type of /** @type {const} */ (["pointermove", "pointerdown"])) {
-      this.#canvas.addEventListener(type, (event) => this.#point(event));
-    }
+  element = h(
+    "figure",
+    { class: "heatmap" },
+    this.#controls.element,
+    this.#stage,
+    this.#readout,
+    this.#legend,
+    this.#message,
+  );
+
+  /** @param {(wanted: Wanted) => void} onWanted asked for another head, or for a window of this */
+  constructor(onWanted) {
+    this.#onWanted = onWanted;
+    listen(this.#canvas, this.#stage, {
+      onTap: (x, y) => this.#tap(x - MARGIN.left, y - MARGIN.top),
+      onDrag: (dx, dy) => this.#drag(dx, dy),
+      onZoom: (factor, x, y) => this.#zoom(factor, this.#across(x - MARGIN.left, y - MARGIN.top)),
+    });
     this.#stage.addEventListener("keydown", (event) => this.#key(event));
     new ResizeObserver(() => this.#paint()).observe(this.element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#paint());
   }
 
-  element = h(
-    "figure",
-    { class: "heatmap" },
-    h(
-      "div",
-      { class: "heatmap-controls" },
-      h("label", {}, "b ", this.#batch),
-      h("label", {}, "h ", this.#head),
-      h("label", {}, this.#tiles, " tile grid"),
-      this.#axes,
-    ),
-    this.#stage,
-    this.#readout,
-    legend(),
-    this.#message,
-  );
+  /** The head on show, null without one. */
+  get head() {
+    return this.#state && { b: this.#state.head.b, h: this.#state.head.h };
+  }
 
   /**
    * @param {string} output
@@ -80,26 +96,35 @@ export class HeatMap {
    */
   show(output, file) {
     const grid = gridFrom(readSafetensors(file));
-    this.#grid = grid;
-    this.output = output;
-    count(this.#batch, grid.batches, grid.b);
-    count(this.#head, grid.heads, grid.h);
+    const { b, h: head, rows, cellRows, columns, cellColumns } = grid;
+    const all = rows * cellRows >= grid.allRows && columns * cellColumns >= grid.allColumns;
+    if (all || !this.#state) this.#state = new HeatMapState(grid);
+    else this.#state.refine(grid);
+    this.#output = output;
+    this.#controls.show(grid);
     this.#stage.setAttribute(
       "aria-label",
-      `|error| over allowed of ${output}, batch ${grid.b}, head ${grid.h}; arrow keys move, ` +
-        "with Shift by a tile, Home goes to the worst",
+      `${output}, batch ${b}, head ${head}: arrow keys move, with Shift by a tile, Home goes to ` +
+        "the worst, plus and minus zoom, 0 shows all",
     );
-    this.#axes.textContent = [grid.rowAxis && `${grid.rowAxis} ↓`, `${grid.columnAxis} →`]
-      .filter(Boolean)
-      .join("  ");
-    this.#message.textContent = remarks(grid).join(" ");
     this.#paint();
-    this.#read(worstCell(grid));
+  }
+
+  /**
+   * Goes close to an element of the head on show.
+   *
+   * @param {number} row     along the first axis of the head
+   * @param {number} column  along its second, 0 if it has none
+   */
+  goTo(row, column) {
+    this.#state?.goTo(row, column);
+    this.#moved();
+    this.#cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** @param {unknown} error why there is nothing to show */
   fail(error) {
-    this.#grid = null;
+    this.#state = null;
     this.#cursor.hidden = true;
     this.#readout.textContent = "";
     this.#message.textContent = `No heat map: ${error instanceof Error ? error.message : error}`;
@@ -108,140 +133,110 @@ export class HeatMap {
   }
 
   #paint() {
-    const grid = this.#grid;
     const room = this.element.clientWidth - MARGIN.left - MARGIN.right;
-    if (!grid || room <= 0) return;
-    this.#size = cellSize(grid, room, LARGEST_HEIGHT);
-    paint(this.#canvas, grid, this.#size, this.#tiles.checked && !grid.sampled);
-    this.#place();
+    if (!this.#state || room <= 0) return;
+    const { head, grid, viewport, isWhole } = this.#state;
+    this.#size = pictureSize(head, room, LARGEST_HEIGHT);
+    const view = viewOf(this.#controls.view, head)(grid);
+    const tiles = this.#controls.tiles && !grid.sampled;
+    paint(this.#canvas, grid, view, viewport, this.#size, tiles);
+    this.#stage.classList.toggle("stage-zoomed", !isWhole);
+    this.#legend.replaceChildren(...legend(this.#controls.view, view));
+    this.#message.textContent = remarks(grid).join(" ");
+    this.#read();
   }
 
-  /** @param {PointerEvent} event */
-  #point({ offsetX, offsetY }) {
-    const grid = this.#grid;
-    if (!grid) return;
-    const column = Math.floor((offsetX - MARGIN.left) / this.#size.width);
-    const row = Math.floor((offsetY - MARGIN.top) / this.#size.height);
-    if (column < 0 || row < 0 || column >= grid.columns || row >= grid.rows) return;
-    this.#read(row * grid.columns + column);
+  /** Paints what has moved, and asks for finer cells once it rests. */
+  #moved() {
+    this.#paint();
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => {
+      const window = this.#state?.wanted();
+      if (window && this.head) this.#onWanted({ ...this.head, ...window });
+    }, REST_MS);
+  }
+
+  /**
+   * @param {number} factor  0 = show all
+   * @param {{x: number, y: number}} point  0 to 1 across the picture
+   */
+  #zoom(factor, point) {
+    this.#state?.zoom(factor, point);
+    this.#moved();
+  }
+
+  /**
+   * @param {number} dx  CSS pixels
+   * @param {number} dy
+   */
+  #drag(dx, dy) {
+    if (!this.#state || this.#state.isWhole) return;
+    this.#state.pan(-dy / this.#size.height, -dx / this.#size.width);
+    this.#moved();
+  }
+
+  /**
+   * @param {number} x  CSS pixels of the picture
+   * @param {number} y
+   */
+  #tap(x, y) {
+    this.#stage.focus({ preventScroll: true });
+    if (!this.#state) return;
+    const { grid, viewport } = this.#state;
+    const cell = frameOf(grid, viewport, this.#size).cell(x, y);
+    if (cell === null) return;
+    this.#state.choose(grid, cell);
+    this.#read();
   }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
-    const to = this.#grid && cellByKey(this.#grid, this.#cell, event);
-    if (to === null) return;
+    if (!this.#state || event.ctrlKey || event.metaKey || event.altKey) return;
+    const zoom = ZOOM_KEYS[event.key];
+    if (zoom !== undefined) this.#zoom(zoom, this.#middleOfChosen());
+    else if (!this.#state.key(event)) return;
+    else this.#moved();
     event.preventDefault();
-    this.#read(to);
     this.#cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
-  /** @param {number} cell */
-  #read(cell) {
-    const grid = this.#grid;
-    if (!grid) return;
-    this.#cell = cell;
-    this.#place();
-    const { ratio, actual, expected, allowed } = grid;
-    const field = (/** @type {string} */ term, /** @type {string} */ text) =>
-      h("span", {}, h("span", { class: "term" }, `${term} `), text);
-    this.#readout.replaceChildren(
-      field(`${this.output}`, this.#index(grid, cell)),
-      field("actual", formatValue(actual[cell])),
-      field("expected", formatValue(expected[cell])),
-      field("allowed", `±${formatTolerance(allowed[cell])}`),
-      field(
-        "|error|/allowed",
-        `${formatRatio(ratio[cell])}${ratio[cell] <= 1 ? "" : "  over the limit"}`,
-      ),
-    );
-  }
-
   /**
-   * @param {Grid} grid
-   * @param {number} cell
+   * @param {number} x  CSS pixels of the picture
+   * @param {number} y
    */
-  #index({ b, h: head, row, column, rowAxis, columnAxis, rowTile, columnTile, ...grid }, cell) {
-    const parts = [`b ${b}`, `h ${head}`];
-    const tiles = [];
-    if (rowAxis) parts.push(`${rowAxis} ${row[cell]}`);
-    if (columnAxis) parts.push(`${columnAxis} ${column[cell]}`);
-    if (rowTile) tiles.push(Math.floor(row[cell] / (rowTile * grid.cellRows)));
-    if (columnTile) tiles.push(Math.floor(column[cell] / (columnTile * grid.cellColumns)));
-    return parts.join(", ") + (tiles.length ? ` (tile ${tiles.join(", ")})` : "");
+  #across(x, y) {
+    return { x: x / this.#size.width, y: y / this.#size.height };
   }
 
-  /** Puts the frame around the cell that is read out. */
-  #place() {
-    if (!this.#grid) return;
-    const { width, height } = this.#size;
-    const { columns } = this.#grid;
-    this.#cursor.hidden = false;
+  #middleOfChosen() {
+    const box = this.#box();
+    if (!box) return { x: 0.5, y: 0.5 };
+    return this.#across(box.x + box.width / 2, box.y + box.height / 2);
+  }
+
+  /** The chosen cell in the picture, null when it is outside. */
+  #box() {
+    if (!this.#state || this.#state.cell < 0) return null;
+    const { grid, viewport, cell } = this.#state;
+    const frame = frameOf(grid, viewport, this.#size);
+    const [x, y] = [frame.x(cell % grid.columns), frame.y(Math.floor(cell / grid.columns))];
+    const [width, height] = [frame.cellWidth, frame.cellHeight];
+    const seen = x + width > 0 && y + height > 0 && x < this.#size.width && y < this.#size.height;
+    return seen ? { x, y, width, height } : null;
+  }
+
+  /** Says what the chosen cell holds, and frames it. */
+  #read() {
+    if (!this.#state) return;
+    const { grid, cell } = this.#state;
+    if (cell >= 0) this.#readout.replaceChildren(...readout(this.#output, grid, cell));
+    const box = this.#box();
+    this.#cursor.hidden = !box;
+    if (!box) return;
     const { style } = this.#cursor;
-    style.left = `${MARGIN.left + (this.#cell % columns) * width}px`;
-    style.top = `${MARGIN.top + Math.floor(this.#cell / columns) * height}px`;
-    style.width = `${width}px`;
-    style.height = `${height}px`;
+    style.left = `${MARGIN.left + box.x}px`;
+    style.top = `${MARGIN.top + box.y}px`;
+    style.width = `${box.width}px`;
+    style.height = `${box.height}px`;
   }
-}
-
-/**
- * What the picture does not show by itself.
- *
- * @param {Grid} grid
- */
-function remarks({ cellRows, cellColumns, sampled }) {
-  const said = ["Point, tap or use the arrow keys; Shift goes by tiles, Home to the worst."];
-  if (cellRows * cellColumns > 1) {
-    said.push(`A cell is the worst of ${cellRows} × ${cellColumns} elements.`);
-  }
-  if (sampled) said.push("Only the rows and keys that were judged are shown, without gaps.");
-  return said;
-}
-
-/**
- * @param {HTMLSelectElement} select
- * @param {number} options
- * @param {number} chosen
- */
-function count(select, options, chosen) {
-  if (select.options.length !== options) {
-    select.replaceChildren(
-      ...Array.from({ length: options }, (_, n) => h("option", {}, String(n))),
-    );
-  }
-  select.value = String(chosen);
-  select.disabled = options === 1;
-}
-
-/** The colours in words. */
-function legend() {
-  const samples = /** @type {[string, number][]} */ ([
-    ["≤ 0.001", 1e-3],
-    ["0.01", 1e-2],
-    ["0.1", 1e-1],
-    ["1", 1],
-    ["> 1", 1.01],
-    ["10", 10],
-    ["≥ 1000", 1e3],
-    ["NaN", NaN],
-  ]);
-  return h(
-    "figcaption",
-    { class: "legend" },
-    h("span", { class: "term" }, "|error| / allowed"),
-    ...samples.map(([text, ratio]) => h("span", { class: "sample" }, swatch(ratio), text)),
-  );
-}
-
-/** @param {number} ratio */
-function swatch(ratio) {
-  const canvas = h("canvas", { width: 18, height: 12, "aria-hidden": "true" });
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  context.fillStyle = `rgb(${colourOf(ratio).join(" ")})`;
-  context.fillRect(0, 0, 18, 12);
-  if (!(ratio <= 1)) {
-    context.fillStyle = stripes(context, Number.isNaN(ratio) ? 2 : 1);
-    context.fillRect(0, 0, 18, 12);
-  }
-  return canvas;
 }
