@@ -1,8 +1,8 @@
 // @ts-check
 /** What the compiler says about the shaders of a request, without a pipeline or a buffer. */
-import { compose } from "./compose.js";
 import { CompileError } from "./errors.js";
 import { factsOf } from "./facts.js";
+import { composePart, partOf } from "./parts.js";
 import { plainMessage } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
@@ -67,10 +67,10 @@ async function diagnosePass(device, pass, sources) {
   /** @type {string[]} */
   let files = [pass.file];
   try {
-    const texts = await sources.closure(pass.file, pass.roles);
-    files = Object.keys(texts);
-    const composed = compose(pass.file, pass.constants, texts, pass);
-    return { files, messages: await compilerMessages(device, pass.file, composed) };
+    const most = device.limits.maxStorageBuffersPerShaderStage;
+    const part = await partOf(pass, sources, { trace: false, most });
+    files = Object.keys(part.texts);
+    return { files, messages: await compilerMessages(device, pass.file, composePart(part)) };
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     const { text, file, line, column } = error;

@@ -10,12 +10,12 @@
  *
  * No global state, no build step; shaders are fetched from static/shaders/ beside this folder.
  */
-import { compose } from "./compose.js";
 import { Unsupported } from "./errors.js";
 import { factsOf, withoutSubgroups } from "./facts.js";
-import { instrumented, withTelling } from "./instrument.js";
+import { withTelling } from "./instrument.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
+import { composePart, partOf } from "./parts.js";
 import { digest, Pipelines } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
@@ -81,22 +81,14 @@ export function createAttention(device, options = {}) {
 
     prepare: async (spec, options) => {
       const found = await proven(spec, options);
+      const trace = options?.trace ?? false;
+      const most = facts.limits.maxStorageBuffersPerShaderStage;
       const parts = await Promise.all(
-        found.passes.map(async (pass) => {
-          const texts = await sources.closure(pass.file, pass.roles);
-          const trace = options?.trace ?? false;
-          const most = facts.limits.maxStorageBuffersPerShaderStage;
-          const telling = instrumented(pass, texts, trace, most);
-          if (telling === null) return { pass, texts, telling };
-          for (const file of telling.also) Object.assign(texts, await sources.closure(file));
-          return { pass: telling.pass, texts, telling };
-        }),
+        found.passes.map((pass) => partOf(pass, sources, { trace, most })),
       );
       const plan = withTelling(found, parts);
       const compiled = await Promise.all(
-        parts.map(({ pass, texts, telling }) =>
-          pipelines.get(pass, compose(pass.file, pass.constants, texts, { ...pass, ...telling })),
-        ),
+        parts.map((part) => pipelines.get(part.pass, composePart(part))),
       );
       const texts = compiled.map(({ sha256 }) => sha256);
       const sha256 = texts.length === 1 ? texts[0] : await digest(texts.join("\n"));
