@@ -5,7 +5,7 @@ import { line, svg, text } from "./svg.js";
 
 /** @typedef {import("./anatomy-numbers.js").Ulps} Ulps */
 
-const LEFT = 40;
+const LEFT = 44;
 const HEIGHT = 120;
 const BELOW = 34;
 const TOP = 18;
@@ -93,7 +93,7 @@ export class UlpHistogram {
     bins.forEach(({ label, count, kind }, n) => {
       const x = LEFT + n * step;
       const bar = svg("rect", {
-        class: `bar bar-${kind}`,
+        class: `column column-${kind}`,
         x: x + 1,
         y: y(count),
         width: Math.max(step - 2, 1),

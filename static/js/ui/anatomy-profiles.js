@@ -7,7 +7,7 @@ import { line, svg, text } from "./svg.js";
 /** @typedef {import("./anatomy-numbers.js").Profile} Profile */
 /** @typedef {import("../format.js").Number_} Number_ */
 
-const LEFT = 40;
+const LEFT = 52;
 const TOP = 16;
 const HEIGHT = 92;
 const TILES = 14;
@@ -48,21 +48,16 @@ export class Profiles {
   }
 
   #draw() {
-    const room = this.#places.clientWidth;
-    if (!room) return;
-    const columns = Math.max(1, Math.min(this.#profiles.length, Math.floor(room / 260)));
-    const width = Math.floor((room - 16 * (columns - 1)) / columns);
-    this.#places.replaceChildren(
-      ...this.#profiles.map((profile) =>
-        h(
-          "figure",
-          { class: "chart" },
-          h("figcaption", { class: "term" }, `by ${PLACES[profile.axis][0]}`),
-          drawing(profile, width),
-          h("p", { class: "hint" }, profileSummary(profile)),
-        ),
-      ),
-    );
+    const places = this.#profiles.map((profile) => {
+      const name = h("figcaption", { class: "term" }, `by ${PLACES[profile.axis][0]}`);
+      return { profile, name, figure: h("figure", { class: "chart" }, name) };
+    });
+    this.#places.replaceChildren(...places.map(({ figure }) => figure));
+    if (!this.#places.clientWidth) return; // not laid out yet; the observer will tell
+    for (const { profile, name, figure } of places) {
+      name.after(drawing(profile, figure.clientWidth));
+      figure.append(h("p", { class: "hint" }, profileSummary(profile)));
+    }
   }
 }
 
@@ -96,7 +91,7 @@ function drawing(profile, width) {
     const top = y(worst[n]);
     figure.append(
       svg("rect", {
-        class: wrong[n] > 0 ? "bar bar-wrong" : "bar",
+        class: wrong[n] > 0 ? "column column-wrong" : "column",
         x: LEFT + n * step,
         y: top,
         width: Math.max(step - (step > 3 ? 1 : 0), 0.5),
