@@ -21,7 +21,7 @@ export const RECIPES = [
         "keymap",
         "lineNumbers",
       ],
-      "@codemirror/state": ["EditorState", "Prec"],
+      "@codemirror/state": ["Compartment", "EditorState", "Prec"],
       "@codemirror/commands": ["defaultKeymap", "history", "historyKeymap", "indentWithTab"],
       "@codemirror/language": [
         "HighlightStyle",
@@ -34,6 +34,7 @@ export const RECIPES = [
       ],
       "@codemirror/lint": ["lintGutter", "lintKeymap", "setDiagnostics"],
       "@codemirror/search": ["highlightSelectionMatches", "search", "searchKeymap"],
+      "@codemirror/merge": ["unifiedMergeView"],
       "@lezer/highlight": ["tags"],
     },
   },
