@@ -8,7 +8,9 @@ the test unless it passes::
         fa2_run(case)
 
 Options: --require-webgpu, --adapter, --fa2-browser, --fa2-launch, --fa2-browser-arg, --fa2-page,
---fa2-server, --fa2-kappa, --fa2-timeout, --fa2-artifacts.
+--fa2-server, --fa2-without, --fa2-kappa, --fa2-timeout, --fa2-artifacts, --fa2-history.
+
+Any case is a test by itself: ``pytest --pyargs server.pytest_cases --fa2-case CASE``.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ import pytest
 
 from server import browser
 from server.adapters import adapter_name
-from server.errors import HarnessError, NoAdapter, NoBrowser
+from server.cases import Case
+from server.errors import CaseError, HarnessError, NoAdapter, NoBrowser
 from server.harness import Harness
 from server.launch import LAUNCHERS
 from server.launch_flags import ADAPTERS
@@ -49,9 +52,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--fa2-browser-arg", action="append", default=[], metavar="ARG", help="may be repeated")
     add("--fa2-page", metavar="NAME", help="a page that is open on a running `fa2 serve`")
     add("--fa2-server", metavar="URL", help="where that is, as it printed; the token may be in it")
+    add("--fa2-without", action="append", default=[], metavar="FEATURE", help="kernels do without")
     add("--fa2-kappa", type=float, default=4.0, metavar="X", help="scales all error bounds")
     add("--fa2-timeout", type=float, default=60.0, metavar="S", help="seconds for a small case")
     add("--fa2-artifacts", default="test-results", metavar="DIR", help="evidence of failures")
+    add("--fa2-case", action="append", default=[], metavar="CASE", help="for server.pytest_cases")
+    add("--fa2-history", action="store_true", help="keep the runs in your history (`fa2 history`)")
 
 
 class _State:
@@ -77,6 +83,8 @@ class _State:
                     browser_args=option("--fa2-browser-arg"),
                     page=option("--fa2-page"),
                     server=option("--fa2-server"),
+                    without=option("--fa2-without"),
+                    history=option("--fa2-history") and "pytest",
                 ).start()
             except (NoBrowser, NoAdapter) as problem:
                 self._problem = problem
@@ -156,6 +164,17 @@ def fa2_run(harness: Harness, request: pytest.FixtureRequest) -> Callable[..., R
         return report
 
     return run
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``named_case`` is each --fa2-case in turn; the ids are the case ids."""
+    if "named_case" in metafunc.fixturenames:
+        words = metafunc.config.getoption("--fa2-case")
+        try:
+            cases = list(dict.fromkeys(Case.parse(word) for word in words))
+        except CaseError as error:
+            raise pytest.UsageError(f"--fa2-case: {error.message}") from None
+        metafunc.parametrize("named_case", cases, ids=str)
 
 
 @pytest.hookimpl(wrapper=True)
