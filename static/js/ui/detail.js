@@ -7,6 +7,7 @@ import { downloads } from "./anatomy-downloads.js";
 import { circumstances, figures } from "./detail-figures.js";
 import { breakable, byId, h } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
+import { shareMenu } from "./share.js";
 
 /** @typedef {import("../checks.js").Entry} Entry */
 /** @typedef {import("../checks.js").Report} Report */
@@ -86,7 +87,7 @@ export class Detail {
     const text = report?.message || problem;
     if (text) parts.push(h("pre", { class: "message", "data-status": check.status }, text));
     if (report && judged.length) parts.push(figures(report, judged), this.#downloads(entry.run));
-    if (report) parts.push(circumstances(report));
+    if (report) parts.push(shareMenu(entry), circumstances(report));
     if (!parts.length) parts.push(h("p", { class: "empty" }, "This case has not been run."));
     this.#body.replaceChildren(...parts);
     if (judged.length) this.#fetchOutput();
