@@ -123,7 +123,7 @@ export class EditBuffers {
 }
 
 /**
- * How many lines a text has gained and lost, common ones at both ends aside.
+ * How many lines a text has gained and lost.
  *
  * @param {string} before
  * @param {string} after
@@ -136,5 +136,26 @@ export function lineChange(before, after) {
   let end = 0;
   const most = Math.min(a.length, b.length) - start;
   while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  return { first: start + 1, added: b.length - start - end, removed: a.length - start - end };
+  const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  const common = commonLines(left, right);
+  return { first: start + 1, added: right.length - common, removed: left.length - common };
+}
+
+/**
+ * The length of the longest sequence of lines that both hold in this order, a row of the usual
+ * table at a time: kernels have some hundred lines.
+ *
+ * @param {readonly string[]} a
+ * @param {readonly string[]} b
+ */
+function commonLines(a, b) {
+  let row = new Uint32Array(b.length + 1);
+  for (const line of a) {
+    const next = new Uint32Array(b.length + 1);
+    for (let n = 0; n < b.length; n++) {
+      next[n + 1] = line === b[n] ? row[n] + 1 : Math.max(row[n + 1], next[n]);
+    }
+    row = next;
+  }
+  return row[b.length];
 }

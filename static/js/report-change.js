@@ -47,7 +47,7 @@ export function changeOf(before, now) {
 function statusRow(before, now) {
   const [a, b] = [before.status, now.status];
   const way = a === b ? "" : b === "pass" ? "better" : a === "pass" ? "worse" : "";
-  return { name: "verdict", before: a, now: b, change: a === b ? "same" : "", way };
+  return { name: "verdict", before: a, now: b, change: a === b ? "same" : way, way };
 }
 
 /**
@@ -69,6 +69,6 @@ function numberRow(name, before, now, format, noise) {
   const worse = Number.isNaN(b) || b > a;
   const factor = b / a;
   const told = Number.isFinite(factor) && factor > 0 && a > 0;
-  const change = told ? `× ${Number(factor.toPrecision(3))}` : worse ? "worse" : "better";
+  const change = told ? `× ${formatRatio(factor)}` : worse ? "worse" : "better";
   return { ...row, change, way: worse ? "worse" : "better" };
 }

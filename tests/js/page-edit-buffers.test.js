@@ -78,5 +78,7 @@ test("edits that were saved to disk are edits no longer", () => {
 test("a change is where the two texts differ", () => {
   assert.deepEqual(lineChange("a\nb\nc", "a\nx\ny\nc"), { first: 2, added: 2, removed: 1 });
   assert.deepEqual(lineChange("a\na", "a\na\na"), { first: 3, added: 1, removed: 0 });
+  const apart = lineChange("a\nb\nc\nd\ne", "a\nB\nc\nd\nE");
+  assert.deepEqual(apart, { first: 2, added: 2, removed: 2 }, "the lines between are the same");
   assert.deepEqual(lineChange("a", "a"), { first: 2, added: 0, removed: 0 });
 });

@@ -12,10 +12,10 @@ const told = (before, now) =>
 
 test("a kernel that was broken is worse in verdict, in its worst error and in how many", () => {
   assert.deepEqual(told(report("pass", 0.25, 0, 2e6), report("fail", 50, 7, 1e6)), [
-    "verdict | pass | fail | worse",
+    "verdict | pass | fail | worse | worse",
     "o worst | 0.25 | 50 | × 200 | worse",
     "o over limit | 0 | 7 | worse | worse",
-    "GPU time | 2.0 ms | 1.0 ms | × 0.5 | better",
+    "GPU time | 2.0 ms | 1.0 ms | × 0.50 | better",
   ]);
 });
 
@@ -37,7 +37,7 @@ test("what differs by noise is the same, and what is not known is no change", ()
 test("an output that only one of them has stands beside a dash", () => {
   const now = { ...report("error", 1, 1), outputs: {} };
   assert.deepEqual(told(report("pass", 0.5, 0), now).slice(0, 3), [
-    "verdict | pass | error | worse",
+    "verdict | pass | error | worse | worse",
     "o worst | 0.50 | –",
     "o over limit | 0 | –",
   ]);

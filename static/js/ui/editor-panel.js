@@ -20,6 +20,7 @@ const STATES = { shipped: "as on disk", edited: "✎ edited", contested: "✎ ed
  * @property {(message: Message) => void} onMessage  its place is asked for
  * @property {() => void} onTake  what was saved on disk replaces the edits
  * @property {() => void} onKeep  the edits stay
+ * @property {() => void} onChanges  what differs from disk is to be shown, or no longer
  * @property {() => void} onVisible  once: the section came into view
  */
 
@@ -33,15 +34,21 @@ export class EditorPanel {
   #says = byId("kernel-says");
   #messages = byId("kernel-messages");
   #rerun = /** @type {HTMLInputElement} */ (byId("kernel-rerun"));
+  #changes = /** @type {HTMLInputElement} */ (byId("kernel-changes"));
+  #main = /** @type {HTMLElement} */ (document.querySelector("main"));
+  #listed = "";
+  /** @type {Report | null} */
+  #compared = null;
   host = byId("kernel-editor");
 
   /** @param {Listeners} listeners */
   constructor(listeners) {
     this.listeners = listeners;
-    const { onFile, onRevert, onRun, onTake, onKeep, onVisible } = listeners;
+    const { onFile, onRevert, onRun, onTake, onKeep, onChanges, onVisible } = listeners;
     this.#file.addEventListener("change", () => onFile(this.#file.value));
     this.#revert.addEventListener("click", () => onRevert(this.#file.value));
     this.#run.addEventListener("click", onRun);
+    this.#changes.addEventListener("change", onChanges);
     byId("kernel-take").addEventListener("click", onTake);
     byId("kernel-keep").addEventListener("click", onKeep);
     const seen = new IntersectionObserver((entries) => {
@@ -62,19 +69,54 @@ export class EditorPanel {
     this.#run.disabled = !can;
   }
 
+  /** What differs from disk is to be shown in the text. */
+  get changes() {
+    return this.#changes.checked;
+  }
+
   /**
-   * What there is to choose from.
+   * Everything but what the compiler says.
    *
-   * @param {{used: readonly string[], all: readonly string[], own: readonly string[],
-   *   edited: (path: string) => boolean}} files used: by the case on show; own: of other parts
+   * @param {object} now
+   * @param {import("../edit-buffers.js").EditBuffers} now.buffers
+   * @param {readonly string[]} now.used  files of the case on show
+   * @param {readonly string[]} now.all
+   * @param {readonly string[]} now.own   texts of other parts
+   * @param {string} now.shown            what the editor holds
+   * @param {boolean} now.stale           the results on show are of an earlier text
+   * @param {{before: Report, now: Report} | null} now.change
+   * @param {boolean} now.runnable
+   */
+  draw({ buffers, used, all, own, shown, stale, change, runnable }) {
+    const edited = Object.keys(buffers.edited());
+    this.#files(used, all, own, edited, shown);
+    this.#stateOf(buffers, shown);
+    this.#edits(edited.map((path) => [path, buffers.disk(path), buffers.text(path)]));
+    this.#compare(change);
+    this.enable(runnable);
+    this.#main.toggleAttribute("data-stale", stale);
+    this.#main.toggleAttribute("data-edited", edited.length > 0);
+  }
+
+  /**
+   * What there is to choose from; the list is touched only when it is another one.
+   *
+   * @param {readonly string[]} used
+   * @param {readonly string[]} all
+   * @param {readonly string[]} own
+   * @param {readonly string[]} edited
    * @param {string} shown
    */
-  files({ used, all, own, edited }, shown) {
+  #files(used, all, own, edited, shown) {
+    const key = JSON.stringify([used, all, own, edited, shown]);
+    if (key === this.#listed) return;
+    this.#listed = key;
     const option = (/** @type {string} */ path) =>
-      h("option", { value: path }, `${path}${edited(path) ? " ✎" : ""}`);
+      h("option", { value: path }, `${path}${edited.includes(path) ? " ✎" : ""}`);
     const group = (/** @type {string} */ label, /** @type {readonly string[]} */ paths) =>
       paths.length ? [h("optgroup", { label }, ...paths.map(option))] : [];
-    const rest = all.filter((path) => !used.includes(path));
+    const known = new Set([...all, ...edited, ...(shown && !own.includes(shown) ? [shown] : [])]);
+    const rest = [...known].filter((path) => !used.includes(path)).sort();
     const groups = [
       ...group("Yours", own),
       ...group("Used by the case on show", used),
@@ -83,21 +125,21 @@ export class EditorPanel {
     if (!shown) groups.unshift(h("option", { value: "" }, "none is open"));
     this.#file.replaceChildren(...groups);
     this.#file.value = shown;
-    this.#file.disabled = !groups.length;
+    this.#file.disabled = !own.length && !used.length && !rest.length;
   }
 
   /**
-   * The file on show.
-   *
-   * @param {"shipped" | "edited" | "contested" | "own"} state
-   * @param {string} path
+   * @param {import("../edit-buffers.js").EditBuffers} buffers
+   * @param {string} shown
    */
-  state(state, path) {
+  #stateOf(buffers, shown) {
+    const contested = buffers.isContested(shown);
+    const state = contested ? "contested" : buffers.isEdited(shown) ? "edited" : "shipped";
     this.#state.dataset.state = state;
-    this.#state.textContent = state === "own" ? "" : STATES[state];
-    this.#revert.disabled = state === "shipped" || state === "own";
-    this.#contested.hidden = state !== "contested";
-    if (state === "contested") byId("kernel-contested-file").textContent = path;
+    this.#state.textContent = buffers.has(shown) ? STATES[state] : "";
+    this.#revert.disabled = state === "shipped";
+    this.#contested.hidden = !contested;
+    if (contested) byId("kernel-contested-file").textContent = shown;
   }
 
   /** @param {string} text the state of affairs, in a sentence or two; it is also announced */
@@ -123,44 +165,47 @@ export class EditorPanel {
   }
 
   /**
-   * The files whose text is not the one on disk.
+   * The files whose text is not the one on disk: name, text there, text here.
    *
-   * @param {{path: string, disk: string, text: string}[]} edited
+   * @param {[path: string, disk: string, text: string][]} edited
    */
-  edits(edited) {
+  #edits(edited) {
     byId("kernel-edits").hidden = edited.length === 0;
-    const line = (/** @type {typeof edited[number]} */ { path, disk, text }) => {
+    const line = (/** @type {typeof edited[number]} */ [path, disk, text]) => {
       const { first, added, removed } = lineChange(disk, text);
       const open = h("button", { type: "button", class: "quiet small" }, path);
-      open.addEventListener("click", () =>
-        this.listeners.onMessage({
-          ...{ type: "info", text: "", file: path, line: first, column: 1, length: 0 },
-        }),
-      );
+      open.addEventListener("click", () => {
+        const at = { file: path, line: first, column: 1, length: 0 };
+        this.listeners.onMessage({ type: "info", text: "", ...at });
+      });
       const back = h("button", { type: "button", class: "small" }, "Revert");
       back.setAttribute("aria-label", `Revert ${path}`);
       back.addEventListener("click", () => this.listeners.onRevert(path));
+      const file = path.split("/").at(-1);
+      const save = h("a", { class: "button small", href: "#kernel", download: file }, "Download");
+      save.setAttribute("aria-label", `Download ${path} as edited`);
+      save.addEventListener("click", () => {
+        save.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+        setTimeout(() => URL.revokeObjectURL(save.href), 10_000);
+      });
       const size = h("span", { class: "muted mono nowrap" }, `+${added} −${removed}`);
-      size.title = `from line ${first}: ${plural(added, "line")} for ${plural(removed, "line")}`;
-      return h("li", {}, open, size, back);
+      size.title = `${plural(added, "line")} for ${plural(removed, "line")}, from line ${first}`;
+      return h("li", {}, open, size, save, back);
     };
     byId("kernel-edited").replaceChildren(...edited.map(line));
   }
 
-  /**
-   * A case before and after; null = there is nothing to compare.
-   *
-   * @param {{before: Report, now: Report} | null} change
-   */
-  change(change) {
+  /** @param {{before: Report, now: Report} | null} change a case before and after an edit */
+  #compare(change) {
     byId("kernel-change").hidden = change === null;
-    if (!change) return;
+    if (!change || change.now === this.#compared) return;
+    this.#compared = change.now;
     const { before, now } = change;
-    const text = (/** @type {Report} */ { edited = [] }) =>
-      edited.length ? `edited ${edited.join(", ")}` : "on disk";
+    const text = (/** @type {Report} */ { edited = [], shader_sha256: sha }) =>
+      `${sha.slice(0, 8)}${edited.length ? ` (${edited.join(", ")} edited)` : ", as on disk"}`;
     byId("kernel-change-case").replaceChildren(
       breakable(now.case),
-      ` · before: ${text(before)} · now: ${text(now)}`,
+      `. Before: shader ${text(before)}. Now: ${text(now)}.`,
     );
     const rows = changeOf(before, now).map(({ name, before, now, change, way }) =>
       h(

@@ -64,6 +64,25 @@ export const theme = EditorView.theme({
     textDecorationColor: "var(--error)",
   },
   ".cm-lintRange-info": { textDecorationStyle: "dotted", textDecorationColor: "var(--accent)" },
+  ".cm-changedLine, .cm-inlineChangedLine": { backgroundColor: "var(--code-added)" },
+  ".cm-changedText, .cm-insertedLine .cm-changedText": {
+    background: "none",
+    textDecoration: "underline 2px var(--pass)",
+  },
+  ".cm-deletedChunk": { backgroundColor: "var(--code-removed)", paddingInlineStart: "6px" },
+  ".cm-deletedChunk .cm-deletedText": {
+    background: "none",
+    textDecoration: "line-through var(--fail)",
+  },
+  ".cm-deletedChunk button": {
+    border: "1px solid var(--edge)",
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    font: "inherit",
+  },
+  ".cm-changeGutter": { width: "3px", paddingLeft: "1px" },
+  ".cm-changedLineGutter": { backgroundColor: "var(--pass)" },
+  ".cm-deletedLineGutter": { backgroundColor: "var(--fail)" },
   // The library's pictures are data URLs with colours of their own; these shapes follow the theme.
   ".cm-lint-marker": { content: "none", fontWeight: "bold", textAlign: "center", width: "1em" },
   ".cm-lint-marker::before": { display: "block", lineHeight: "1.2" },

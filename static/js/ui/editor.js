@@ -2,6 +2,7 @@
 import { rangeOf } from "../diagnostics.js";
 import {
   bracketMatching,
+  Compartment,
   defaultKeymap,
   drawSelection,
   EditorState,
@@ -25,6 +26,7 @@ import {
   searchKeymap,
   setDiagnostics,
   syntaxHighlighting,
+  unifiedMergeView,
 } from "../vendor/codemirror.js";
 import { theme } from "./editor-theme.js";
 import { colours, wgsl } from "./editor-wgsl.js";
@@ -43,6 +45,9 @@ export class Editor {
   /** @type {Map<string, EditorState>} documents that are not on show */
   #aside = new Map();
   #shown = "";
+  #changes = new Compartment();
+  /** @type {string | null} the text that the one on show is compared with */
+  #original = null;
   /** A text that is put in from outside is no edit. */
   #quiet = false;
 
@@ -103,8 +108,9 @@ export class Editor {
    */
   show(name, text) {
     if (name !== this.#shown) {
-      if (this.#shown) this.#aside.set(this.#shown, this.view.state);
       const { scrollDOM } = this.view;
+      this.compare(null);
+      if (this.#shown) this.#aside.set(this.#shown, this.view.state);
       this.#shown = name;
       this.view.setState(this.#aside.get(name) ?? this.#fresh(name, text));
       scrollDOM.scrollTop = 0;
@@ -161,6 +167,18 @@ export class Editor {
   }
 
   /**
+   * Shows what differs from another text, each difference with a button that undoes it.
+   *
+   * @param {string | null} original null: no longer
+   */
+  compare(original) {
+    if (original === this.#original) return;
+    this.#original = original;
+    const merge = original === null ? [] : unifiedMergeView({ original, mergeControls });
+    this.view.dispatch({ effects: this.#changes.reconfigure(merge) });
+  }
+
+  /**
    * Puts the cursor where a message points, in sight and ready to type.
    *
    * @param {Pick<Message, "line" | "column" | "length">} place
@@ -188,7 +206,22 @@ export class Editor {
     });
     return EditorState.create({
       doc: text,
-      extensions: [attributes, this.extensions],
+      extensions: [attributes, this.#changes.of([]), this.extensions],
     });
   }
+}
+
+/**
+ * Of the library's two buttons only the one that undoes: a difference is accepted by saving it.
+ *
+ * @param {"reject" | "accept"} type
+ * @param {(event: MouseEvent) => void} action
+ */
+function mergeControls(type, action) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "undo";
+  button.hidden = type === "accept";
+  button.addEventListener("click", action);
+  return button;
 }

@@ -1,0 +1,133 @@
+// @ts-check
+import { hasErrors } from "./diagnostics.js";
+import { plural } from "./format.js";
+import { asRunError } from "./run-error.js";
+import { ShaderCheck } from "./shader-check.js";
+
+/** @typedef {import("./runner.js").Spec} Spec */
+/** @typedef {import("./attention/index.js").Message} Message */
+
+/** The case field is typed into: who types fast is not told of half a word. */
+const CHOOSING_MS = 200;
+
+/**
+ * The case on show: what the server makes of its name, and what the compiler says of its shaders.
+ * Answers that are late for the case or the text of now are dropped.
+ */
+export class CaseCheck {
+  /** @type {{case: string, spec: Spec, kernel: string} | null} */
+  job = null;
+  /** @type {import("./shader-check.js").Checked | null} */
+  checked = null;
+  /** Why there is nothing to check; "" = there is. */
+  refused = "";
+  /** What the case was asked as. */
+  key = "";
+  #turn = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #choosing;
+
+  /**
+   * @param {Pick<import("./context.js").Context, "transport" | "devices" | "tables">} context
+   * @param {object} hooks
+   * @param {() => Record<string, string>} hooks.edited  texts by path
+   * @param {() => Promise<void>} hooks.onChange  job, checked or refused are others
+   */
+  constructor(context, { edited, onChange }) {
+    this.transport = context.transport;
+    this.shaders = new ShaderCheck(context);
+    this.edited = edited;
+    this.onChange = onChange;
+  }
+
+  /** Whether the text of now is known not to compile. */
+  get broken() {
+    return this.checked !== null && hasErrors(this.checked.messages);
+  }
+
+  /** Another case may be on show. @param {string} key of it: see `keyOf` */
+  look(key) {
+    if (key === this.key) return;
+    this.key = key;
+    clearTimeout(this.#choosing);
+    this.#choosing = setTimeout(() => this.#find(), this.job ? CHOOSING_MS : 0);
+  }
+
+  /**
+   * Checks the texts of now.
+   *
+   * @returns {Promise<boolean>} false: they do not compile
+   */
+  async again() {
+    if (this.job === null && this.key) return this.#find();
+    const turn = ++this.#turn;
+    let checked = null;
+    let refused = this.job ? "" : this.refused;
+    try {
+      if (this.job) checked = await this.shaders.check(this.job, this.edited());
+    } catch (error) {
+      refused = asRunError(error).message;
+    }
+    if (turn === this.#turn) {
+      this.checked = checked;
+      this.refused = refused;
+      await this.onChange();
+    }
+    return checked === null || !hasErrors(checked.messages);
+  }
+
+  /** All shader files; [] when the server does not answer: it comes back. */
+  async files() {
+    const answer = await this.transport.get("/api/shaders").catch(() => ({ shaders: [] }));
+    return answer.shaders.map((/** @type {{path: string}} */ { path }) => path);
+  }
+
+  /**
+   * The state of affairs in a sentence or two.
+   *
+   * @param {readonly Message[]} messages
+   * @param {boolean} stale the results on show are of an earlier text
+   */
+  summary(messages, stale) {
+    if (this.refused) return this.refused;
+    if (!this.checked) return "Asking the compiler.";
+    const errors = messages.filter(({ type }) => type === "error").length;
+    const rest = stale ? " The results on show are those of the earlier text." : "";
+    if (errors)
+      return `${plural(errors, "error")}: this does not compile, so it is not run.${rest}`;
+    const { main, files } = this.checked;
+    const others = plural(files.length - 1, "file");
+    return `${main} and the ${others} with it compile on this device.${rest}`;
+  }
+
+  /** @returns {Promise<boolean>} */
+  async #find() {
+    clearTimeout(this.#choosing);
+    const { key } = this;
+    let job = null;
+    let refused = "Choose a check, or write a case above: its shaders appear here.";
+    try {
+      if (key) job = await this.transport.get(`/api/cases/${key}`);
+    } catch (error) {
+      refused = asRunError(error).message;
+    }
+    if (key !== this.key) return true;
+    this.job = job;
+    this.refused = refused;
+    if (job) return this.again();
+    this.#turn += 1;
+    this.checked = null;
+    await this.onChange();
+    return true;
+  }
+}
+
+/**
+ * @param {string} id of a case, as anybody may write it; "" = none
+ * @param {{kernel?: string, seed?: string}} choice that goes with it
+ */
+export function keyOf(id, { kernel, seed }) {
+  if (!id) return "";
+  const choice = new URLSearchParams({ ...(kernel && { kernel }), ...(seed && { seed }) });
+  return `${encodeURIComponent(id)}?${choice}`;
+}
