@@ -80,7 +80,7 @@ class Bench:
 
     def event(self) -> tuple[str, dict[str, Any]]:
         job = self.run.job()
-        kept = ("case", "spec", "kernel", "want", "tuned")
+        kept = ("case", "spec", "kernel", "want", "tuned", "own")
         return "bench", {
             "bench": self.id,
             **{name: job[name] for name in kept},

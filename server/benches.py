@@ -64,6 +64,7 @@ class BenchStore:
         timeout_s: float | None = None,
         shaders: dict[str, str] | None = None,
         tuned: dict[str, Any] | None = None,
+        own: dict[str, Any] | None = None,
     ) -> Bench:
         """Queues the check of a case and, if it passes, its timing; the ``future`` holds the report
         in the end, whatever happens.
@@ -85,6 +86,7 @@ class BenchStore:
             timeout_s=timeout_s,
             shaders=shaders,
             tuned=tuned,
+            own=own,
             timing=True,
             sampled_above=SAMPLED_ABOVE,
         )

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from server import arrays
+from server import arrays, own_kernel
 from server.bench import Bench
 from server.bench_report import BenchReport
 from server.benches import LEAST_SAMPLES
@@ -67,13 +68,15 @@ class Harness(Life):
         shaders: Mapping[str, str] | None = None,
         tuned: Mapping[str, Any] | None = None,
         trace: Mapping[str, int] | None = None,
+        own: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
     ) -> Report:
         """Runs one case on the GPU and judges it.
 
         ``shaders`` replaces files of static/shaders for this run alone: ``{path: WGSL text}``;
         ``tuned`` gives tiles that are tried first, instead of those kept for the adapter; ``trace``
-        names the tile whose state the kernel tells, for ``last_trace``.
+        names the tile whose state the kernel tells, for ``last_trace``; ``own`` is a kernel that is
+        not ours, as ``own_kernel.read`` and ``own_kernel.checked`` give it.
         Returns a Report whatever the kernel did. Raises CaseError for a bad argument, NoBrowser
         and NoAdapter when no run is possible.
         """
@@ -81,9 +84,34 @@ class Harness(Life):
         changes = {"kernel": kernel, "seed": seed}
         case = case.replace(**{key: value for key, value in changes.items() if value is not None})
         report, _ = self._run(
-            case, kappa=kappa, shaders=shaders, tuned=tuned, trace=trace, timeout_s=timeout_s
+            case,
+            kappa=kappa,
+            shaders=shaders,
+            tuned=tuned,
+            trace=trace,
+            own=own,
+            timeout_s=timeout_s,
         )
         return report
+
+    def check(
+        self,
+        kernel: str | Path,
+        case: Case | str,
+        *,
+        manifest: str | Path | Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        kappa: float | None = None,
+        timeout_s: float | None = None,
+    ) -> Report:
+        """Runs one case on somebody's own kernel, the .wgsl file ``kernel``, and judges it.
+
+        ``manifest``: a file or the manifest itself; None takes the .json beside the kernel, if
+        there is one (docs/own-kernels.md). Raises ManifestError for what is wrong in it, and
+        otherwise as ``run`` does; what only the page can see is a report of that kind.
+        """
+        own = own_kernel.read(Path(kernel), manifest)
+        return self.run(case, own=own, seed=seed, kappa=kappa, timeout_s=timeout_s)
 
     def last_trace(self) -> Trace | None:
         """What the kernels told in the run before, beside the truth; None where they told nothing.
@@ -200,6 +228,7 @@ class Harness(Life):
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
         tuned: Mapping[str, Any] | None = None,
+        own: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
         watch: Callable[[Bench], None] = lambda bench: None,
     ) -> BenchReport:
@@ -224,6 +253,7 @@ class Harness(Life):
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
                 shaders=dict(shaders or {}),
                 tuned=None if tuned is None else dict(tuned),
+                own=None if own is None else dict(own),
             )
 
         with self._lock:
@@ -241,6 +271,7 @@ class Harness(Life):
         shaders: Mapping[str, str] | None = None,
         tuned: Mapping[str, Any] | None = None,
         trace: Mapping[str, int] | None = None,
+        own: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
         inputs: dict[str, NDArray[Any]] | None = None,
     ) -> tuple[Report, dict[str, NDArray[Any]]]:
@@ -254,6 +285,8 @@ class Harness(Life):
         }
         if trace is not None:
             options["trace"] = dict(trace)
+        if own is not None:
+            options["own"] = dict(own)
 
         def submit(service: Serving, page: str) -> Run:
             return service.store.submit(case, page=page, **options)

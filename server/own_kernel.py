@@ -29,22 +29,28 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.wgsl")
 
 
 def read(
-    path: Path, manifest_path: Path | None = None, grid: Sequence[str] | None = None
+    path: Path,
+    manifest: str | Path | Mapping[str, Any] | None = None,
+    grid: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The kernel in a file with the manifest beside it, as a run takes it (``own=``).
 
-    ``manifest_path``: another manifest; ``grid`` replaces its grid. Raises CaseError when a file
-    cannot be read, ManifestError for what is wrong in the manifest.
+    ``manifest``: another file, or the manifest itself; ``grid`` replaces its grid. Raises CaseError
+    when a file cannot be read, ManifestError for what is wrong in the manifest.
     """
     if path.suffix != ".wgsl":
         raise CaseError(f"{path} is no .wgsl file")
-    beside = path.with_suffix(".json")
-    if manifest_path is None and beside.is_file():
-        manifest_path = beside
-    said = {} if manifest_path is None else _json(manifest_path)
+    if manifest is None and path.with_suffix(".json").is_file():
+        manifest = path.with_suffix(".json")
+    where = path.name
+    said: Mapping[str, Any] = {}
+    if isinstance(manifest, Mapping):
+        said = manifest
+    elif manifest is not None:
+        where = Path(manifest).name
+        said = _json(Path(manifest))
     if grid is not None:
         said = {**said, "grid": list(grid)}
-    where = path.name if manifest_path is None else manifest_path.name
     files = {path.name: _text(path)}
     ours = shader_paths(STATIC)
     waiting = [*_file_names(said), *_USE.findall(files[path.name])]

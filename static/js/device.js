@@ -131,6 +131,8 @@ export class DeviceKeeper {
   #described = null;
   /** @type {Record<string, number>} limits asked for so far */
   #asked = {};
+  /** The caller before this one. @type {Promise<unknown>} */
+  #opening = Promise.resolve();
 
   /** @param {readonly string[]} [without] features that no device is asked to have */
   constructor(without = []) {
@@ -171,10 +173,19 @@ export class DeviceKeeper {
    * The limits of the device before it are kept when one more is asked for: cases that alternate
    * between two needs must not build their pipelines anew each time.
    *
+   * One caller after another: two that open at once would destroy each other's device.
+   *
    * @param {Record<string, number>} required
    * @returns {Promise<Held>}
    */
-  async acquire(required) {
+  acquire(required) {
+    const turn = this.#opening.then(() => this.#acquire(required));
+    this.#opening = turn.catch(() => {});
+    return turn;
+  }
+
+  /** @param {Record<string, number>} required @returns {Promise<Held>} */
+  async #acquire(required) {
     const has = this.limits;
     if (this.#held && Object.entries(required).every(([name, n]) => has[name] >= n)) {
       return this.#held;
