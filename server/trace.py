@@ -125,6 +125,7 @@ def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
         start = number * told.key_tile
         keys = (start, min(start + told.key_tile, Tk))
         found = {}
+        visited = (expected["S"].value > -np.inf).any(axis=1)
         for name in truth.FORWARD:
             tiles, rows, columns, told_values = told.of(KINDS[name])
             at = tiles == number
@@ -132,7 +133,7 @@ def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
             laid = _laid_out(
                 name, expected[name], rows[at], columns[at], told_values[at], told.rows[0], first
             )
-            found[name] = _compared(name, *laid, expected[name], told.lost > 0)
+            found[name] = _compared(name, *laid, expected[name], told.lost > 0, visited)
         yield Step(FORWARD, number, keys, found)
 
 
@@ -142,12 +143,13 @@ def _backward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
         if not any((told.kind == base + k).any() for k in BACKWARD_KINDS.values()):
             continue
         found = {}
+        visited = (expected["P"].value != 0).any(axis=1)
         for name in truth.BACKWARD:
             _, rows, columns, told_values = told.of(base + BACKWARD_KINDS[name])
             laid = _laid_out(
                 name, expected[name], rows, columns, told_values, told.rows[0], told.keys[0]
             )
-            found[name] = _compared(name, *laid, expected[name], told.lost > 0)
+            found[name] = _compared(name, *laid, expected[name], told.lost > 0, visited)
         yield Step(kind, number, told.keys, found)
 
 
@@ -184,11 +186,14 @@ def _laid_out(
 
 
 def _compared(
-    name: str, actual: F64, known: Array, expected: truth.Expected, lost: bool
+    name: str, actual: F64, known: Array, expected: truth.Expected, lost: bool, visited: Array
 ) -> Quantity:
+    """``visited`` [rows]: rows that a right kernel has to work on in this step."""
     ratio = ratios(actual, expected.value, expected.allowed)
-    # That nothing was told of a masked key, or of a row that sees no key, is no fault.
-    needed = expected.matters & (expected.value != 0) & (expected.value > -np.inf)
+    # That nothing was told of a masked key, or of a row that sees no key here, is no fault.
+    if expected.value.ndim > 1:
+        visited = visited[:, None]
+    needed = expected.matters & (expected.value != 0) & (expected.value > -np.inf) & visited
     missing = np.where(needed, np.nan if lost else np.inf, 0.0)
     ratio = np.where(known, np.where(expected.matters, ratio, 0.0), missing)
     return Quantity(name, actual, expected.value, expected.allowed, ratio, known)

@@ -72,26 +72,29 @@ fn fa2_dkdv_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
         for (var r = 0u; r < ROWS; r++) { // @unroll
           let seen = !edge || j0 + ty + TY * r < end;
           P[r * KEYS + n] = probability(P[r * KEYS + n], L_log2, seen);  // [A2:11]
-          // @trace let j = j0 + ty + TY * r;
-          // @trace if (ty == 0u && r == 0u) { trace_pair(TRACE_DKDV + TRACE_LSE, i, j, L_log2 * LN_2); }
-          // @trace trace_pair(TRACE_DKDV + TRACE_WEIGHT, i, j, P[r * KEYS + n]);
         }
       }
       accumulate(&dV_j, &P, true, do_at, i0, lane);  // [A2:12]
       var dS = Scores();
       add_products(&dS, true, v_at, j0, do_at, i0, lane);  // [A2:13], dP until the next loop
+      // @trace let dP = dS;
       for (var n = 0u; n < KEYS; n++) { // @unroll
         let delta_i = delta[head + min(i0 + tx + TX * n, params.Tq - 1u)];
         for (var r = 0u; r < ROWS; r++) { // @unroll
-          // @trace let i = i0 + tx + TX * n;
-          // @trace let j = j0 + ty + TY * r;
-          // @trace if (ty == 0u && r == 0u) { trace_pair(TRACE_DKDV + TRACE_DELTA, i, j, delta_i); }
-          // @trace trace_pair(TRACE_DKDV + TRACE_DP, i, j, dS[r * KEYS + n]);
           dS[r * KEYS + n] = P[r * KEYS + n] * (dS[r * KEYS + n] - delta_i);  // [A2:14]
-          // @trace trace_pair(TRACE_DKDV + TRACE_DS, i, j, dS[r * KEYS + n]);
         }
       }
       accumulate(&dK_j, &dS, false, q_at, i0, lane);  // [A2:16]
+      // @trace for (var n = 0u; n < ROWS * KEYS; n++) {
+      // @trace   let i = i0 + tx + TX * (n % KEYS);
+      // @trace   let j = j0 + ty + TY * (n / KEYS);
+      // @trace   let at = head + min(i, params.Tq - 1u);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_LSE, i, j, LSE[at]);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_DELTA, i, j, delta[at]);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_WEIGHT, i, j, P[n]);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_DP, i, j, dP[n]);
+      // @trace   trace_pair(TRACE_DKDV + TRACE_DS, i, j, dS[n]);
+      // @trace }
     }
   }
 

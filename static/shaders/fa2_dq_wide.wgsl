@@ -71,24 +71,27 @@ fn fa2_dq_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
     var P = Scores();
     add_products(&P, false, q_at, i0, k_at, j0, lane);  // [A2:10], S until the next loop
     let edge = j0 + BC > first_end;
+    // @trace let dP = dS;
+    // @trace var weights = Scores();
     for (var r = 0u; r < ROWS; r++) { // @unroll
       let end = key_end(i0 + ty + TY * r);
       for (var n = 0u; n < KEYS; n++) { // @unroll
         let seen = !edge || j0 + tx + TX * n < end;
         let p = probability(P[r * KEYS + n], L_log2[r], seen);  // [A2:11]
-        // @trace let i = i0 + ty + TY * r;
-        // @trace let j = j0 + tx + TX * n;
-        // @trace if (tx == 0u && n == 0u) {
-        // @trace   trace_value(TRACE_DQ + TRACE_LSE, 0u, i, 0u, L_log2[r] * LN_2);
-        // @trace   trace_value(TRACE_DQ + TRACE_DELTA, 0u, i, 0u, delta_i[r]);
-        // @trace }
-        // @trace trace_pair(TRACE_DQ + TRACE_WEIGHT, i, j, p);
-        // @trace trace_pair(TRACE_DQ + TRACE_DP, i, j, dS[r * KEYS + n]);
+        // @trace weights[r * KEYS + n] = p;
         dS[r * KEYS + n] = p * (dS[r * KEYS + n] - delta_i[r]);  // [A2:14]
-        // @trace trace_pair(TRACE_DQ + TRACE_DS, i, j, dS[r * KEYS + n]);
       }
     }
     accumulate(&dQ_i, &dS, false, k_at, j0, lane);  // [A2:15]
+    // @trace for (var n = 0u; n < ROWS * KEYS; n++) {
+    // @trace   let i = i0 + ty + TY * (n / KEYS);
+    // @trace   let j = j0 + tx + TX * (n % KEYS);
+    // @trace   trace_pair(TRACE_DQ + TRACE_LSE, i, j, L_log2[n / KEYS] * LN_2);
+    // @trace   trace_pair(TRACE_DQ + TRACE_DELTA, i, j, delta_i[n / KEYS]);
+    // @trace   trace_pair(TRACE_DQ + TRACE_WEIGHT, i, j, weights[n]);
+    // @trace   trace_pair(TRACE_DQ + TRACE_DP, i, j, dP[n]);
+    // @trace   trace_pair(TRACE_DQ + TRACE_DS, i, j, dS[n]);
+    // @trace }
   }
 
   let dq_at = params.dq_offset + item.b * params.dq_batch + item.h * params.dq_head;

@@ -79,36 +79,44 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
     }
 
     var m_new = m_i;
+    // @trace for (var n = 0u; n < ROWS * KEYS; n++) {
+    // @trace   trace_value(TRACE_S, j0 / BC, i0 + ty + TY * (n / KEYS), j0 + tx + TX * (n % KEYS), S[n] * LN_2);
+    // @trace }
+    // @trace var alphas: array<f32, ROWS>;
     for (var r = 0u; r < ROWS; r++) { // @unroll
       for (var n = 0u; n < KEYS; n++) { // @unroll
         m_new[r] = max(m_new[r], S[r * KEYS + n]);
-        // @trace trace_value(TRACE_S, j0 / BC, i0 + ty + TY * r, j0 + tx + TX * n, S[r * KEYS + n] * LN_2);
       }
     }
     max_over_rows(&m_new, tx, ty);
     for (var r = 0u; r < ROWS; r++) { // @unroll
       let alpha = exp2(max(m_i[r] - m_new[r], EXPONENT_FLOOR));  // rescales the sums so far
       m_i[r] = m_new[r];  // [A1:9]
-      // @trace if (tx == 0u) { trace_value(TRACE_M, j0 / BC, i0 + ty + TY * r, 0u, m_i[r] * LN_2); }
-      // @trace if (tx == 0u) { trace_value(TRACE_ALPHA, j0 / BC, i0 + ty + TY * r, 0u, alpha); }
+      // @trace alphas[r] = alpha;
       // Half the floor: where a row has seen no key yet, its masked scores must not get the weight 1.
       let shift = max(m_new[r], 0.5 * SCORE_FLOOR);
       l_i[r] *= alpha;
       for (var n = 0u; n < KEYS; n++) { // @unroll
         S[r * KEYS + n] = exp2(max(S[r * KEYS + n] - shift, EXPONENT_FLOOR));
         l_i[r] += S[r * KEYS + n];
-        // @trace trace_value(TRACE_P, j0 / BC, i0 + ty + TY * r, j0 + tx + TX * n, S[r * KEYS + n]);
       }
-      // @trace trace_value(TRACE_L, j0 / BC, i0 + ty + TY * r, tx, l_i[r]);
       for (var o = 0u; o < O_TILES; o++) { // @unroll
         O_i[r * O_TILES + o] *= alpha;  // [A1:10], with the sums of the next line
       }
     }
     accumulate(&O_i, &S, true, v_at, j0, lane);
-    // @trace for (var n = 0u; n < 4u * ROWS * O_TILES; n++) {
-    // @trace   let r = n / (4u * O_TILES);
-    // @trace   let d = 4u * (tx + TX * (n / 4u % O_TILES)) + n % 4u;
-    // @trace   trace_value(TRACE_O, j0 / BC, i0 + ty + TY * r, d, O_i[n / 4u][n % 4u]);
+    // @trace for (var n = 0u; n < ROWS * KEYS; n++) {
+    // @trace   trace_value(TRACE_P, j0 / BC, i0 + ty + TY * (n / KEYS), j0 + tx + TX * (n % KEYS), S[n]);
+    // @trace }
+    // @trace for (var r = 0u; r < ROWS; r++) {
+    // @trace   let row = i0 + ty + TY * r;
+    // @trace   if (tx == 0u) { trace_value(TRACE_M, j0 / BC, row, 0u, m_i[r] * LN_2); }
+    // @trace   if (tx == 0u) { trace_value(TRACE_ALPHA, j0 / BC, row, 0u, alphas[r]); }
+    // @trace   trace_value(TRACE_L, j0 / BC, row, tx, l_i[r]);
+    // @trace   for (var n = 0u; n < 4u * O_TILES; n++) {
+    // @trace     let d = 4u * (tx + TX * (n / 4u)) + n % 4u;
+    // @trace     trace_value(TRACE_O, j0 / BC, row, d, O_i[r * O_TILES + n / 4u][n % 4u]);
+    // @trace   }
     // @trace }
   }
 

@@ -29,10 +29,10 @@ const DBG_VEC4 = 244u;  // and the three after it: one for each component
 var<private> dbg_workgroup: u32;   // both are set where the entry point begins
 var<private> dbg_invocation: u32;
 
-fn dbg_record(kind: u32, where: u32, a: u32, b: u32, bits: u32) {
+fn dbg_record(kind: u32, detail: u32, a: u32, b: u32, bits: u32) {
   let n = atomicAdd(&dbg_buffer.wanted, 1u);
   if (n < arrayLength(&dbg_buffer.records)) {
-    dbg_buffer.records[n] = vec4<u32>(kind << 24u | where, a, b, bits);
+    dbg_buffer.records[n] = vec4<u32>((kind << 24u) | detail, a, b, bits);
   }
 }
 
