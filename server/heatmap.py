@@ -29,8 +29,8 @@ Window = tuple[int, int]
 
 @dataclass(frozen=True)
 class HeatMap:
-    """``planes``: ratio f32, actual f32, expected f64, allowed f64, ulp f64, row u32, column u32,
-    each [rows, columns] of cells; ratio is NaN where the output is. ``facts``: what the axes are,
+    """``planes``: ratio, expected, allowed, ulp f64, actual f32, row, column u32, each
+    [rows, columns] of cells; ratio is NaN where the output is. ``facts``: what the axes are,
     and which window of the head this is."""
 
     planes: dict[str, Array]
@@ -111,7 +111,7 @@ def _cells(
         "expected": expected,
         "allowed": allowed[row, column],
         "ulp": ulp_distance(actual, expected),
-        "ratio": np.where(np.isnan(actual), np.nan, ratio[row, column]).astype(np.float32),
+        "ratio": np.where(np.isnan(actual), np.nan, ratio[row, column]),
         "actual": actual.astype(np.float32),
         "row": _true(output, 0, row + rows.start),
         "column": _true(output, 1, column + columns.start),

@@ -14,7 +14,7 @@ export function file(rows, columns, metadata = {}) {
   const planes = {
     expected: new Float64Array(n).fill(0.25),
     allowed: new Float64Array(n).fill(1e-7),
-    ratio: Float32Array.from({ length: n }, (_, i) => i / 10),
+    ratio: Float64Array.from({ length: n }, (_, i) => i / 10),
     actual: new Float32Array(n).fill(0.5),
     ulp: new Float64Array(n).fill(3),
     row: Uint32Array.from(

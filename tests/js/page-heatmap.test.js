@@ -96,9 +96,9 @@ test("each view shows its own numbers, and marks what is none", () => {
 });
 
 test("no number is worse than any number", () => {
-  assert.equal(worstCell({ ratio: Float32Array.of(0, 3, 2) }), 1);
-  assert.equal(worstCell({ ratio: Float32Array.of(0, 3, NaN, 9) }), 2);
-  assert.equal(worstCell({ ratio: Float32Array.of(0, Infinity, 2) }), 1);
+  assert.equal(worstCell({ ratio: Float64Array.of(0, 3, 2) }), 1);
+  assert.equal(worstCell({ ratio: Float64Array.of(0, 3, NaN, 9) }), 2);
+  assert.equal(worstCell({ ratio: Float64Array.of(0, Infinity, 2) }), 1);
 });
 
 test("arrow keys move by a cell, with Shift by a tile, and stop at the edges", () => {

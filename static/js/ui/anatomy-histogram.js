@@ -103,7 +103,8 @@ export class UlpHistogram {
       title.textContent = `${label} ULP: ${count.toLocaleString("en")} elements`;
       bar.append(title);
       figure.append(bar);
-      if (kind !== "number" || n % every === 0) {
+      const roomy = n % every === 0 && n < bins.length - 2 - every / 2;
+      if (kind !== "number" || roomy) {
         const short = kind === "number" ? label.split("–")[0].replace(" …", "") : label;
         figure.append(text(short, x + step / 2, TOP + HEIGHT + 14, "tick"));
       }

@@ -6,7 +6,7 @@
  * @typedef {object} Grid
  * @property {number} rows
  * @property {number} columns
- * @property {Float32Array} ratio     |error| / allowed of each cell, NaN where no number
+ * @property {Float64Array} ratio     |error| / allowed of each cell, NaN where no number
  * @property {Float32Array} actual    of the element that is worst in its cell, like those below
  * @property {Float64Array} expected
  * @property {Float64Array} allowed
@@ -47,7 +47,7 @@ export function gridFrom({ metadata, tensors }) {
   const grid = {
     rows: number("rows"),
     columns: number("columns"),
-    ratio: /** @type {Float32Array} */ (tensors.ratio),
+    ratio: /** @type {Float64Array} */ (tensors.ratio),
     actual: /** @type {Float32Array} */ (tensors.actual),
     expected: /** @type {Float64Array} */ (tensors.expected),
     allowed: /** @type {Float64Array} */ (tensors.allowed),
@@ -125,7 +125,7 @@ export function pictureSize({ allRows, allColumns }, width, height) {
 /**
  * The cell to look at first: the worst one, no number being worse than any.
  *
- * @param {{ratio: Float32Array}} grid
+ * @param {{ratio: Float64Array}} grid
  */
 export function worstCell({ ratio }) {
   let worst = 0;

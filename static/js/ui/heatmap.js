@@ -136,7 +136,9 @@ export class HeatMap {
     const room = this.element.clientWidth - MARGIN.left - MARGIN.right;
     if (!this.#state || room <= 0) return;
     const { head, grid, viewport, isWhole } = this.#state;
-    this.#size = pictureSize(head, room, LARGEST_HEIGHT);
+    const { width, height } = pictureSize(head, room, LARGEST_HEIGHT);
+    // A whole head may be wider than its room, and scrolls; a part of it has no reason to.
+    this.#size = { width: isWhole ? width : Math.min(width, room), height };
     const view = viewOf(this.#controls.view, head)(grid);
     const tiles = this.#controls.tiles && !grid.sampled;
     paint(this.#canvas, grid, view, viewport, this.#size, tiles);
@@ -234,9 +236,10 @@ export class HeatMap {
     this.#cursor.hidden = !box;
     if (!box) return;
     const { style } = this.#cursor;
-    style.left = `${MARGIN.left + box.x}px`;
-    style.top = `${MARGIN.top + box.y}px`;
-    style.width = `${box.width}px`;
-    style.height = `${box.height}px`;
+    const [left, top] = [Math.max(box.x, 0), Math.max(box.y, 0)];
+    style.left = `${MARGIN.left + left}px`;
+    style.top = `${MARGIN.top + top}px`;
+    style.width = `${Math.min(box.x + box.width, this.#size.width) - left}px`;
+    style.height = `${Math.min(box.y + box.height, this.#size.height) - top}px`;
   }
 }
