@@ -73,6 +73,48 @@ HeadedOption = Annotated[
     bool, typer.Option("--headed", help="Show the browser window.", rich_help_panel=_GROUP)
 ]
 
+_RUNNING = "A browser that runs already"
+
+CdpOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cdp",
+        metavar="URL",
+        help="Open the page in a Chromium that was started with --remote-debugging-port, or in a "
+        "Selenium grid's session, by its DevTools URL (http://… or ws://…).",
+        rich_help_panel=_RUNNING,
+    ),
+]
+PlaywrightWsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--playwright-ws",
+        metavar="URL",
+        help="Open the page in a Chromium of a Playwright server (`playwright run-server`).",
+        rich_help_panel=_RUNNING,
+    ),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--listen",
+        metavar="HOST:PORT",
+        help="Where the run's own server listens (127.0.0.1 and a free port); other machines get "
+        "in with a token.",
+        rich_help_panel=_RUNNING,
+    ),
+]
+ServeUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--serve-url",
+        metavar="URL",
+        help="Where that browser finds this server, if not where it listens: https, or a loopback "
+        "address that is forwarded here.",
+        rich_help_panel=_RUNNING,
+    ),
+]
+
 _ELSEWHERE = "A page that somebody opened"
 
 PageOption = Annotated[

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import socket
 import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +16,7 @@ from server.console import make_console
 from server.errors import CaseError
 from server.history_place import history_file
 from server.security import PAGE
-from server.serving import make_server
+from server.serving import listen, make_server
 from server.settings import Settings
 
 
@@ -77,7 +75,7 @@ def serve(
     except ValidationError as error:
         raise CaseError("; ".join(map(_said, error.errors()))) from None
     console = make_console()
-    listener = _listen(settings.host, settings.port)
+    listener = listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     url = page_url(settings)
     console.print(f"webgpu-fa2 is at  {url}")
@@ -105,21 +103,5 @@ def _said(error: ErrorDetails) -> str:
 
 def page_url(settings: Settings) -> str:
     """Where the page is; with a token, the token is in it, once."""
-    host = settings.host
-    if host in ("0.0.0.0", "::"):
-        host = next(iter(settings.allowed_hosts), socket.gethostname())
-    shown = f"[{host}]" if ":" in host else host
     token = f"?token={settings.token.get_secret_value()}" if settings.token else ""
-    return f"{settings.scheme}://{shown}:{settings.port}{PAGE}{token}"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            why = f"port {port} is taken by another program; --port 0 finds a free one"
-        else:
-            why = f"{host} port {port} cannot be listened on: {error.strerror or error}"
-        raise CaseError(why) from None
+    return f"{settings.address}{PAGE}{token}"

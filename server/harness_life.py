@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from server import browser
 from server.bench import Bench
+from server.endpoint import Endpoint, Listening
 from server.errors import CaseError, PageError
 from server.launch import Launched, Options, choose_launcher
 from server.launch_flags import ADAPTERS, Adapter
@@ -42,6 +43,10 @@ class Life:
         webgpu: bool = True,
         without: Sequence[str] = (),
         history: bool | str = False,
+        cdp: str | None = None,
+        playwright_ws: str | None = None,
+        listen: str | None = None,
+        serve_url: str | None = None,
         page: str | None = None,
         server: str | None = None,
         token: str | None = None,
@@ -53,17 +58,21 @@ class Life:
         self.timeout_s = timeout_s
         self._browser, self._launch = browser, launch
         self._page, self._server, self._token = page, server, token
+        self._endpoint = _endpoint(cdp, playwright_ws)
+        self._listening = Listening.read(listen, serve_url)
         self._origin = "python" if history is True else history or None
         for name in without:
             if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
                 raise CaseError(
                     f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
                 )
+        started: dict[str, object] = {"browser": browser, "launch": launch}
+        if self._endpoint is not None:
+            _refuse(f"{self._endpoint} runs already", **started)
         if page is not None:
-            _only_where_started(
-                page, browser=browser, launch=launch, headed=headed, browser_args=browser_args,
-                without=without,
-            )  # fmt: skip
+            started |= {"headed": headed, "browser_args": browser_args, "without": without}
+            where = {"cdp": cdp, "playwright_ws": playwright_ws, "listen": listen}
+            _refuse(f"the page {page!r} is open already", **started, **where, serve_url=serve_url)
         self._options = Options(adapter, headed, tuple(browser_args), webgpu, tuple(without))
         self._lock = threading.RLock()
         self._worker: Worker | None = None
@@ -127,9 +136,10 @@ class Life:
     def _new_worker(self) -> Worker:
         if self._page is not None:
             return self._worker_elsewhere(self._page)
-        found = browser.find(self._browser, headed=self._options.headed)
-        opening = Opening(found, choose_launcher(found, self._launch), self._options)
-        service = Service(origin=self._origin, launched=opening.told())
+        found = self._endpoint or browser.find(self._browser, headed=self._options.headed)
+        launcher, place = choose_launcher(found, self._launch), self._listening
+        opening = Opening(found, launcher, self._options, url=place.url)
+        service = Service(origin=self._origin, launched=opening.told(), listening=place)
         return Worker(service, lambda: Session(service, opening))
 
     def _worker_elsewhere(self, name: str) -> Worker:
@@ -150,10 +160,16 @@ class Life:
         return self._worker
 
 
-def _only_where_started(page: str, **options: object) -> None:
+def _endpoint(cdp: str | None, playwright_ws: str | None) -> Endpoint | None:
+    if cdp and playwright_ws:
+        raise CaseError("cdp and playwright_ws name two browsers; give one of them")
+    if cdp:
+        return Endpoint("cdp", cdp)
+    return Endpoint("playwright-ws", playwright_ws) if playwright_ws else None
+
+
+def _refuse(why: str, **options: object) -> None:
+    """Raises CaseError for what is said of a browser that is started here."""
     for name, value in options.items():
         if value:
-            raise CaseError(
-                f"{name}={value!r} is for a browser that is started here; the page {page!r} is "
-                "open already"
-            )
+            raise CaseError(f"{name}={value!r} is for a browser that is started here; {why}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from server.browser import Browser
+from server.endpoint import Endpoint
 from server.errors import CaseError
 from server.launch_flags import Adapter, chromium_flags, firefox_preferences
 
@@ -48,8 +49,12 @@ class Launched(Protocol):
     def close(self) -> None: ...
 
 
-def choose_launcher(browser: Browser, asked: str | None) -> Launcher:
+def choose_launcher(browser: Browser | Endpoint, asked: str | None) -> Launcher:
     """``asked``, checked against what the browser and this installation can do."""
+    if isinstance(browser, Endpoint):
+        if importlib.util.find_spec("playwright") is None:
+            raise CaseError(f"--{browser.way} needs Playwright, which is not installed")
+        return "playwright"
     if asked not in (None, *LAUNCHERS):
         raise CaseError(f"launch={asked!r} is unknown; use one of {', '.join(LAUNCHERS)}")
     if browser.engine == "firefox":
@@ -68,8 +73,12 @@ def choose_launcher(browser: Browser, asked: str | None) -> Launcher:
     return "playwright"
 
 
-def launch(browser: Browser, url: str, launcher: Launcher, options: Options) -> Launched:
+def launch(browser: Browser | Endpoint, url: str, launcher: Launcher, options: Options) -> Launched:
     """Open ``url``. Raises NoBrowser, with the browser's last words, when it does not start."""
+    if isinstance(browser, Endpoint):
+        from server.launch_connected import ConnectedBrowser  # optional, and slow to import
+
+        return ConnectedBrowser(browser, url, _flags(options), headed=options.headed)
     if launcher == "playwright":
         from server.launch_playwright import PlaywrightBrowser  # optional, and slow to import
 

@@ -33,12 +33,13 @@ CLOSE_S = 5.0
 KEPT_LINES = 1000
 
 
-class PlaywrightBrowser:
-    """One Chromium, one page. Calls come from any thread; the work happens on the loop's."""
+class Driven:
+    """One Chromium, one page. Calls come from any thread; the work happens on the loop's.
 
-    def __init__(
-        self, browser: Browser, url: str, flags: Sequence[str], *, headed: bool = False
-    ) -> None:
+    Raises NoBrowser, which ``advice`` closes, when ``_open`` fails.
+    """
+
+    def __init__(self, name: str, url: str, advice: str) -> None:
         self.pid = 0
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._crashed = False
@@ -51,16 +52,21 @@ class PlaywrightBrowser:
         self._thread.start()
         atexit.register(self.close)
         try:
-            self._call(self._open(browser, url, list(flags), headed), START_S)
+            self._call(self._start(url), START_S)
         except (Error, TimeoutError) as error:
             self.close()
-            raise NoBrowser(
-                f"{browser.path} ({browser.source}) did not start: {_first_lines(str(error))}. "
-                "Name another browser with --browser PATH, or try --launch process."
-            ) from error
+            raise NoBrowser(f"{name}: {_first_lines(str(error))}. {advice}") from error
         except BaseException:
             self.close()
             raise
+
+    async def _open(self, playwright: Playwright) -> Page:
+        """Gets ``self._browser`` and an empty page of it."""
+        raise NotImplementedError
+
+    async def _let_go(self) -> None:
+        """Ends what was begun in ``_open``, if it is there."""
+        raise NotImplementedError
 
     @property
     def console(self) -> list[str]:
@@ -85,18 +91,13 @@ class PlaywrightBrowser:
         assert self._page is not None
         return self._call(self._page.evaluate(script, argument), timeout_s)
 
-    def cdp(self, method: str) -> Any:
-        """One command of the Chrome DevTools Protocol to the browser itself."""
-        assert self._browser is not None
-        return self._call(_cdp(self._browser, method), CLOSE_S)
-
     def close(self) -> None:
         atexit.unregister(self.close)
         if self._loop.is_closed():
             return
         # A GPU process in an endless kernel can hold up a polite end; then its group is killed.
         with contextlib.suppress(Error, TimeoutError):
-            self._call(self._close_browser(), CLOSE_S)
+            self._call(self._let_go(), CLOSE_S)
         self._kill()
         with contextlib.suppress(Error, TimeoutError):
             self._call(self._stop_driver(), CLOSE_S)
@@ -113,17 +114,9 @@ class PlaywrightBrowser:
             future.cancel()
             raise TimeoutError(f"no answer within {timeout_s:g} s") from None
 
-    async def _open(self, browser: Browser, url: str, flags: list[str], headed: bool) -> None:
+    async def _start(self, url: str) -> None:
         self._playwright = await async_playwright().start()
-        self._browser = await self._playwright.chromium.launch(
-            executable_path=browser.path,
-            headless=not headed,
-            args=flags,
-            chromium_sandbox=not runs_as_root(),
-        )
-        processes = await _cdp(self._browser, "SystemInfo.getProcessInfo")
-        self.pid = next(p["id"] for p in processes["processInfo"] if p["type"] == "browser")
-        self._page = page = await self._browser.new_page()
+        self._page = page = await self._open(self._playwright)
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self._lines.append(f"uncaught: {error}"))
         page.on("crash", self._on_crash)
@@ -143,11 +136,6 @@ class PlaywrightBrowser:
         self._crashed = True
         self._lines.append("the page crashed")
 
-    async def _close_browser(self) -> None:
-        if self._browser is not None:
-            await self._browser.close()
-            self.pid = 0
-
     async def _stop_driver(self) -> None:
         if self._playwright is not None:
             await self._playwright.stop()
@@ -156,6 +144,41 @@ class PlaywrightBrowser:
         if self.pid and sys.platform != "win32":  # the driver ends with its browser on Windows
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(os.getpgid(self.pid), signal.SIGKILL)
+
+
+class PlaywrightBrowser(Driven):
+    """A Chromium that is started here, and ends with us."""
+
+    def __init__(
+        self, browser: Browser, url: str, flags: Sequence[str], *, headed: bool = False
+    ) -> None:
+        self._program, self._flags, self._headed = browser.path, list(flags), headed
+        super().__init__(
+            f"{browser.path} ({browser.source}) did not start",
+            url,
+            "Name another browser with --browser PATH, or try --launch process.",
+        )
+
+    def cdp(self, method: str) -> Any:
+        """One command of the Chrome DevTools Protocol to the browser itself."""
+        assert self._browser is not None
+        return self._call(_cdp(self._browser, method), CLOSE_S)
+
+    async def _open(self, playwright: Playwright) -> Page:
+        self._browser = await playwright.chromium.launch(
+            executable_path=self._program,
+            headless=not self._headed,
+            args=self._flags,
+            chromium_sandbox=not runs_as_root(),
+        )
+        processes = await _cdp(self._browser, "SystemInfo.getProcessInfo")
+        self.pid = next(p["id"] for p in processes["processInfo"] if p["type"] == "browser")
+        return await self._browser.new_page()
+
+    async def _let_go(self) -> None:
+        if self._browser is not None:
+            await self._browser.close()
+            self.pid = 0
 
 
 async def _cdp(browser: _Browser, method: str) -> Any:

@@ -24,6 +24,7 @@ class RemotePage:
     ``patient``: it was there before, and may come back.
     """
 
+    young = False
     launched = None  # not by us: no console, no screenshots, nothing to end
 
     def __init__(

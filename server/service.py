@@ -11,13 +11,14 @@ from typing import Any, Protocol, TypeVar
 from server.app import create_app
 from server.bench import Bench
 from server.benches import BenchStore
+from server.endpoint import Listening
 from server.errors import PageError
 from server.history_place import history_file
 from server.pages import Pages
 from server.run import Run
 from server.runs import RunStore
-from server.serving import GRACE_S, make_server
-from server.settings import Settings
+from server.serving import GRACE_S, listen, make_server
+from server.settings import Settings, is_loopback
 from server.training import Training
 from server.trainings import TrainingStore
 
@@ -63,18 +64,24 @@ class Service:
         *,
         origin: str | None = None,
         launched: Mapping[str, Any] | None = None,
+        listening: Listening | None = None,
     ) -> None:
         """``origin``: under which name runs are kept in the user's history; None keeps none.
-        ``launched``: how the browser was started, to be kept with them.
+        ``launched``: how the browser was started, to be kept with them. ``listening``: loopback and
+        a free port unless it says otherwise; other machines need the token that is made then.
         """
         # Said outright, so that FA2_HOST, FA2_PORT and FA2_TOKEN, meant for `fa2 serve`, do not
         # reach the private server of a test run. Nobody looks at its page, so saved shaders are
         # no news to it.
+        place = listening or Listening()
         self.settings = settings or Settings(
-            host="127.0.0.1",
-            port=0,
-            allow_remote=False,
+            host=place.host,
+            port=place.port,
+            allow_remote=not is_loopback(place.host),
+            allowed_hosts=(place.name,) if place.name else (),
             token=None,
+            tls_cert=None,
+            tls_key=None,
             watch_shaders=False,
             history=history_file() if origin else None,
             origin=origin or "python",
@@ -117,7 +124,8 @@ class Service:
     @property
     def url(self) -> str:
         assert self._socket is not None, "the service has not been started"
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        port = self._socket.getsockname()[1]
+        return self.settings.model_copy(update={"port": port}).address
 
     @property
     def running(self) -> bool:
@@ -125,7 +133,7 @@ class Service:
 
     def start(self) -> None:
         """Returns once requests are answered. Raises PageError when that takes too long."""
-        self._socket = socket.create_server(("127.0.0.1", self.settings.port))
+        self._socket = listen(self.settings.host, self.settings.port)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="fa2-server", daemon=True
         )

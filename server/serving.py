@@ -8,6 +8,7 @@ given, and keep the token out of the access log.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 
@@ -17,6 +18,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.app import close
+from server.errors import CaseError
 from server.problems import Problem
 from server.security import HEADERS
 
@@ -100,3 +102,16 @@ def make_server(app: FastAPI, *, access_log: bool = False, log_level: str = "war
 
 
 _WITHOUT_QUERY = WithoutQuery()  # one object, so that a second server does not add it again
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises CaseError when the address cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            why = f"port {port} is taken by another program; --port 0 finds a free one"
+        else:
+            why = f"{host} port {port} cannot be listened on: {error.strerror or error}"
+        raise CaseError(why) from None

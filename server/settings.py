@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import secrets
+import socket
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -77,6 +78,15 @@ class Settings(BaseSettings):
     @property
     def scheme(self) -> str:
         return "http" if self.tls_cert is None else "https"
+
+    @property
+    def address(self) -> str:
+        """Where this machine is told to be; of all interfaces, by its name."""
+        host = self.host
+        if host in ("0.0.0.0", "::"):
+            host = next(iter(self.allowed_hosts), socket.gethostname())
+        shown = f"[{host}]" if ":" in host else host
+        return f"{self.scheme}://{shown}:{self.port}"
 
     @property
     def loopback(self) -> bool:

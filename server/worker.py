@@ -31,7 +31,7 @@ class Worker:
         self._service, self._open_page = service, open_page
         self.session: OpenPage | None = None
         self.current: Run | Training | Bench | None = None  # under way
-        self._losses = 0
+        self._losses = self._done = 0  # of this session
         self._stale = False  # the browser must be opened anew before the next task
 
     def start(self) -> None:
@@ -60,7 +60,8 @@ class Worker:
         """
         task, kind = self._once(submit, watch)
         heard = task.heard or (isinstance(task, Bench) and task.run.heard)
-        if kind == "no-adapter" or (kind == "device-lost" and not heard):
+        young = self.session is not None and self.session.young and self._done == 1
+        if kind == "no-adapter" or (kind == "device-lost" and (young or not heard)):
             # Nothing has run: the browser offers no adapter after a crash, or had died unnoticed
             # before it took the task. A new one may try, once.
             self._stale = True
@@ -74,6 +75,7 @@ class Worker:
         self.current = task = submit(self._service, self._page())
         self._wait(task, watch)
         self.current = None
+        self._done += 1
         error = task.future.result().error
         kind = error.kind if error else None
         self._losses += kind == "device-lost"
@@ -88,7 +90,7 @@ class Worker:
             self.session = None
         if self.session is None:
             self.session = self._open_page()
-            self._losses, self._stale = 0, False
+            self._losses, self._done, self._stale = 0, 0, False
         return self.session.page
 
     def _wait(self, task: T, watch: Callable[[T], None]) -> None:

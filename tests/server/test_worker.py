@@ -18,6 +18,7 @@ class Silent:
     """In the place of a Session: no browser behind it."""
 
     usable = True
+    young = False
     launched = None
     page = "silent"
     environment: ClassVar[dict[str, Any]] = {}
