@@ -19,6 +19,7 @@ from server import (
     routes_pages,
     routes_runs,
     routes_shaders,
+    routes_trace,
     routes_trainings,
     routes_tuned,
     site,
@@ -90,6 +91,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(routes_runs.router)
     app.include_router(routes_shaders.router)
     app.include_router(routes_heatmap.router)
+    app.include_router(routes_trace.router)
     app.include_router(routes_arrays.router)
     app.include_router(routes_trainings.router)
     app.include_router(routes_benches.router)

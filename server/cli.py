@@ -21,6 +21,7 @@ from server import (
     cli_repro,
     cli_run,
     cli_serve,
+    cli_trace,
     cli_train,
     cli_tune,
 )
@@ -44,6 +45,7 @@ app.command("run")(cli_run.run)
 app.command("bench", cls=WithPeers)(cli_bench.bench)
 app.command("golden")(cli_golden.golden)
 app.command("train")(cli_train.train)
+app.command("trace")(cli_trace.trace)
 app.command("tune")(cli_tune.tune)
 app.command("serve")(cli_serve.serve)
 app.command("history")(cli_history.history)

@@ -125,7 +125,7 @@ def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
         start = number * told.key_tile
         keys = (start, min(start + told.key_tile, Tk))
         found = {}
-        visited = (expected["S"].value > -np.inf).any(axis=1)
+        visited = np.asarray((expected["S"].value > -np.inf).any(axis=1))
         for name in truth.FORWARD:
             tiles, rows, columns, told_values = told.of(KINDS[name])
             at = tiles == number
@@ -139,11 +139,11 @@ def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
 
 def _backward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
     expected = truth.backward(tile, told.keys, bounds)
+    visited = np.asarray((expected["P"].value != 0).any(axis=1))
     for number, (kind, base) in enumerate(PASSES.items()):
         if not any((told.kind == base + k).any() for k in BACKWARD_KINDS.values()):
             continue
         found = {}
-        visited = (expected["P"].value != 0).any(axis=1)
         for name in truth.BACKWARD:
             _, rows, columns, told_values = told.of(base + BACKWARD_KINDS[name])
             laid = _laid_out(

@@ -1,0 +1,122 @@
+"""What the kernels of a finished run told of their state, beside float64.
+
+``GET /api/runs/{run}/trace`` · ``…/trace/steps/{n}`` · ``…/trace.npz`` · ``…/trace/values.npy|csv``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from server import trace_report
+from server.heatmap import HeatMap, safetensors
+from server.problems import Problem
+from server.report import Done
+from server.routes_heatmap import compute
+from server.routes_runs import KnownRun
+from server.run import Run
+from server.strict_json import StrictRoute
+from server.trace import Trace, trace_of
+from server.trace_buffer import TENSOR
+
+router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
+
+BYTES = "application/octet-stream"
+
+
+@router.get("/{run}/trace")
+async def read(run: KnownRun, request: Request) -> JSONResponse:
+    """The state after each key tile, row by row, where it departs from the truth, and what dbg()
+    told. The matrices are at ``trace/steps/{n}``.
+    """
+    done = _told(run)
+
+    def work() -> dict[str, Any]:
+        return trace_report.to_dict(_trace(run, done, request), run.case, done, run.kappa)
+
+    return JSONResponse(await compute(request, work, "trace"))
+
+
+@router.get("/{run}/trace/steps/{number}")
+async def step(run: KnownRun, number: int, request: Request) -> Response:
+    """S, P and O, or P, dP and dS, of one step as a safetensors file: ``S.actual``,
+    ``S.expected``, ``S.allowed`` and ``S.ratio``, [rows, keys or channels].
+    """
+    done = _told(run)
+
+    def work() -> bytes | None:
+        steps = _trace(run, done, request).steps
+        if not 0 <= number < len(steps):
+            return None
+        planes = trace_report.planes(steps[number])
+        return safetensors(HeatMap(planes, {"title": steps[number].title}))
+
+    data = await compute(request, work, "trace")
+    if data is None:
+        raise Problem(404, "unknown-step", f"the trace of run {run.id} has no step {number}")
+    return _file(data, f"{run.id}-step{number}.safetensors")
+
+
+@router.get("/{run}/trace.npz")
+async def everything(run: KnownRun, request: Request) -> Response:
+    """Every quantity of every step: ``tile0.S.actual``, ``dQ.dS.expected`` and so on."""
+    return await _whole(run, request, trace_report.npz, "trace.npz")
+
+
+@router.get("/{run}/trace/values.{kind}")
+async def told_values(run: KnownRun, kind: Literal["npy", "csv"], request: Request) -> Response:
+    """All that dbg() told."""
+    write = trace_report.values_npy if kind == "npy" else trace_report.values_csv
+    return await _whole(run, request, write, f"values.{kind}")
+
+
+async def _whole(
+    run: Run, request: Request, write: Callable[[Trace], bytes], name: str
+) -> Response:
+    done = _told(run)
+    data = await compute(request, lambda: write(_trace(run, done, request)), "trace")
+    return _file(data, f"{run.id}-{name}")
+
+
+def _told(run: Run) -> Done:
+    """Problem 404 409 for a run that has told nothing, or not yet."""
+    if not run.finished:
+        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
+    if TENSOR not in run.tensors or run.done is None:
+        raise Problem(
+            404,
+            "no-trace",
+            f"run {run.id} keeps no trace: none was asked for, its kernels call no dbg(), it ended "
+            "early, or the trace was evicted",
+        )
+    if not run.seeded and run.done.traced:
+        raise Problem(404, "no-inputs", f"run {run.id} had the caller's own inputs, which are gone")
+    return run.done
+
+
+def _trace(run: Run, done: Done, request: Request) -> Trace:
+    words = run.tensors[TENSOR]
+
+    def work() -> Trace:
+        try:
+            return trace_of(run.case, words, bool(done.traced), run.kappa)
+        except ValueError as error:
+            raise Problem(422, "bad-trace", f"{error}") from None
+
+    found: Trace = request.app.state.truths.get(("trace", run.id), work, _size)
+    return found
+
+
+def _size(trace: Trace) -> int:
+    arrays = sum(
+        4 * quantity.ratio.nbytes for step in trace.steps for quantity in step.quantities.values()
+    )
+    return arrays + 200 * len(trace.values) + 4 * trace.told.bits.nbytes
+
+
+def _file(data: bytes, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=BYTES, headers=headers)
