@@ -110,8 +110,7 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
-    aside = move_aside(path)
-    log.warning("the history %s was damaged: it is %s now, and a new one begins", path, aside.name)
+    move_aside(path)
     return _opened(path)
 
 
@@ -166,11 +165,12 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def move_aside(path: Path) -> Path:
-    """Renames a damaged file with its journals; where it lies now. Raises OSError."""
+    """Renames a damaged file with its journals and says so; where it lies now. Raises OSError."""
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     aside = path.with_name(f"{path.name}.damaged-{moment}")
     for suffix in ("", "-wal", "-shm"):
         found = path.with_name(path.name + suffix)
         if found.exists():
             found.rename(aside.with_name(aside.name + suffix))
+    log.warning("the history %s was damaged: it is %s now, and a new one begins", path, aside.name)
     return aside

@@ -20,7 +20,7 @@ from server.bench_report import BenchReport
 from server.history_entry import Circumstances, Entry
 from server.history_limits import Limits, trim, trim_outputs
 from server.history_rows import insert
-from server.history_schema import HistoryError, connect, is_damage
+from server.history_schema import HistoryError, connect, is_damage, move_aside
 from server.report import Report
 from server.run import Run
 from server.shader_texts import ShaderTexts
@@ -108,7 +108,8 @@ class HistoryWriter:
             except sqlite3.DatabaseError as error:
                 if not is_damage(error):
                     raise
-                self._drop_connection()  # opening it anew moves the damaged file aside
+                self._drop_connection()
+                move_aside(self.path)
                 self._write(entries)
         except (sqlite3.Error, OSError, HistoryError) as error:
             self._drop_connection()
@@ -124,19 +125,31 @@ class HistoryWriter:
         texts = self._texts.all()
         with transaction(database):
             for entry in entries:
-                insert(
-                    database,
-                    entry,
-                    circumstances=self._circumstances,
-                    texts=texts,
-                    limits=self._limits,
-                )
+                self._insert(database, entry, texts)
             if any(entry.keeps_outputs for entry in entries):
                 trim_outputs(database, self._limits.output_bytes)
             self._untrimmed += len(entries)
             if self._untrimmed >= TRIM_EVERY:
                 trim(database, self._limits.rows)
                 self._untrimmed = 0
+
+    def _insert(self, database: sqlite3.Connection, entry: Entry, texts: Mapping[str, str]) -> None:
+        database.execute("SAVEPOINT entry")
+        try:
+            insert(
+                database,
+                entry,
+                circumstances=self._circumstances,
+                texts=texts,
+                limits=self._limits,
+            )
+        except (ValueError, TypeError, AttributeError, sqlite3.IntegrityError):
+            # Ours to mend; the others of the batch are not to blame.
+            database.execute("ROLLBACK TO entry")
+            log.exception("the history lacks the run %s of %s", entry.id, entry.run.case)
+        finally:
+            with suppress(sqlite3.OperationalError):  # a full disk ends the transaction itself
+                database.execute("RELEASE entry")
 
     def _drop_connection(self) -> None:
         connection, self._connection = self._connection, None

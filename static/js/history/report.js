@@ -1,7 +1,7 @@
 // @ts-check
-import { AXES } from "../checks.js";
-import { formatDuration, formatRatio, formatTolerance, formatValue, plural } from "../format.js";
+import { formatDuration, plural } from "../format.js";
 import { formatTflops } from "../speed-curves.js";
+import { figures } from "../ui/detail-figures.js";
 import { breakable, h } from "../ui/dom.js";
 import { shareLines } from "../ui/share.js";
 import { writeOptions } from "../url-options.js";
@@ -32,7 +32,9 @@ export function reportParts(kept, onForget) {
     h("p", { class: "history-case" }, badge(kept.status), " ", h("code", {}, breakable(kept.case))),
     actions(kept, judged, onForget),
     h("pre", { class: "message", "data-status": kept.status }, kept.report.message),
-    ...(judged && Object.keys(judged.outputs).length ? [figures(judged)] : []),
+    ...(judged && Object.keys(judged.outputs).length
+      ? [figures(judged, Object.keys(judged.outputs))]
+      : []),
     shareLines(
       {
         case: kept.case,
@@ -83,48 +85,6 @@ function actions(kept, judged, onForget) {
       "Repro zip",
     ),
     forget,
-  );
-}
-
-/** @param {Report} report */
-function figures(report) {
-  const heads = [
-    "Output",
-    "Worst",
-    "Over limit",
-    "NaN, inf",
-    "Worst at",
-    "Actual",
-    "Expected",
-    "Allowed",
-  ];
-  const rows = Object.entries(report.outputs).map(([output, { worst_ratio, worst, ...counts }]) => {
-    const { bad, total, nan, inf } = counts;
-    const cells = [
-      formatRatio(worst_ratio),
-      `${bad} / ${total}`,
-      `${nan}, ${inf}`,
-      worst ? worst.index.map((n, axis) => `${AXES[output][axis]}=${n}`).join(" ") : "–",
-      formatValue(worst?.actual),
-      formatValue(worst?.expected),
-      worst ? `±${formatTolerance(worst.allowed)}` : "–",
-    ];
-    return h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, output),
-      ...cells.map((text) => h("td", { class: "number" }, text)),
-    );
-  });
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Figures of the outputs" },
-    h(
-      "table",
-      { class: "wide" },
-      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, ...rows),
-    ),
   );
 }
 
