@@ -15,6 +15,7 @@ import typer
 from server import (
     __version__,
     cli_bench,
+    cli_check,
     cli_doctor,
     cli_golden,
     cli_history,
@@ -42,6 +43,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(cli_run.run)
+app.command("check")(cli_check.check)
 app.command("bench", cls=WithPeers)(cli_bench.bench)
 app.command("golden")(cli_golden.golden)
 app.command("train")(cli_train.train)

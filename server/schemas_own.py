@@ -54,8 +54,8 @@ class Scratch(Strict):
     bytes: Expression
     zero: bool = Field(
         default=False,
-        description="filled with zeros before each call; otherwise it holds NaN at first, then what "
-        "was left in it",
+        description="filled with zeros before each call; else it holds NaN at first, then what is "
+        "left in it",
     )
 
 
@@ -96,8 +96,8 @@ class Supports(Strict):
     empty_rows: bool | None = Field(default=None, description="rows that see no key")
     window: bool | None = None
     softcap: bool | None = None
-    max_D: Annotated[int, Field(ge=1)] | None = None
-    max_T: Annotated[int, Field(ge=1)] | None = None
+    max_D: Annotated[int, Field(ge=1)] | None = None  # noqa: N815 (the paper's names)
+    max_T: Annotated[int, Field(ge=1)] | None = None  # noqa: N815
     D_multiple_of: Annotated[int, Field(ge=1)] | None = None
     T_multiple_of: Annotated[int, Field(ge=1)] | None = None
 
@@ -178,3 +178,13 @@ def _contradictions(m: Manifest) -> list[tuple[str, str]]:
     if m.forward is not None and m.forward.op == "backward":
         found.append(("forward.op", "it is a backward; the manifest of a forward belongs here"))
     return found
+
+
+def json_schema() -> dict[str, Any]:
+    """For editors that complete and check JSON; what it cannot say, ``_contradictions`` says."""
+    found = Manifest.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Manifest of a WGSL attention kernel for fa2 check",
+        **{key: value for key, value in found.items() if key != "title"},
+    }

@@ -1,0 +1,54 @@
+"""What `fa2 check` runs unless cases are named: few and small, each with a reason to be there.
+
+Cases that a kernel does not support are refused by name; those that hardly any does (f16, a bias, a
+window, softcap, attn) are asked for only if its manifest speaks of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from server.cases import Case
+
+_COMMON = """
+    T=1,D=4
+    T=16,H=2,D=8
+    T=8,H=4,D=8
+    B=2,T=37,H=3,D=16
+    T=65,H=2,D=32
+    T=20,H=2,D=64
+    B=2,T=33,H=2,D=16,causal=0
+    Tq=19,Tk=45,H=2,D=16
+    Tq=45,Tk=19,H=2,D=16
+    Tq=19,Tk=45,H=2,D=16,align=tl
+    Tq=33,Tk=70,H=2,D=16,causal=0
+    B=2,T=40,H=4,Hkv=2,D=8
+    B=2,T=21,H=3,D=5,layout=bhtd
+    B=2,T=24,H=2,D=8,layout=packed
+    T=40,H=2,D=8,dist=large
+    T=40,H=2,D=8,dist=negative
+    T=70,H=2,D=8,dist=growing
+    B=2,T=35,H=3,D=16,dist=headscaled
+    """
+
+_IF_SAID = {
+    "dtype": ("B=2,T=21,H=2,D=5,dtype=f16",),
+    "bias": tuple(f"B=2,T=33,H=2,D=8,bias={kind}" for kind in ("tt", "htt", "bhtt", "b11t")),
+    "window": ("T=40,H=2,D=8,window=5:0", "T=40,H=2,D=8,causal=0,window=3:4"),
+    "softcap": ("T=40,H=2,D=8,softcap=3",),
+}
+
+
+def cases_for(own: Mapping[str, Any]) -> list[Case]:
+    """The cases for a kernel, as ``own_kernel.checked`` gives it."""
+    manifest = own["manifest"]
+    supports = manifest.get("supports", {})
+    texts = _COMMON.split()
+    for field, more in _IF_SAID.items():
+        said = supports.get(field)
+        if said and said != ["f32"]:
+            texts += [text for text in more if field != "bias" or text.rpartition("=")[2] in said]
+    if "attn" in manifest.get("outputs", ()) or "attn" in manifest.get("bindings", {}).values():
+        texts.append("B=2,T=33,H=2,D=16,attn=1")
+    return [Case.parse(f"{manifest['op']}:{text}") for text in texts]

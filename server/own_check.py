@@ -1,0 +1,147 @@
+"""What `fa2 check` does with a kernel: a round of cases, and another one after every save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from server import grammar, own_kernel
+from server.bench_console import BenchPrinter
+from server.cases import Case
+from server.console import Printer, make_console
+from server.errors import CaseError, ManifestError
+from server.harness import Harness
+from server.junit import write_junit
+from server.own_cases import cases_for
+from server.own_watch import saves, side_by_side
+from server.report import Report
+from server.results import USAGE, Results
+from server.selection import Selected, select
+
+
+class Checking:
+    """A kernel on disk and the cases that it is to pass.
+
+    ``files``: where the reports are written as JSON and as JUnit XML, after each round.
+    """
+
+    def __init__(
+        self,
+        kernel: Path,
+        manifest: Path | None,
+        grid: Sequence[str] | None,
+        *,
+        words: Sequence[str],
+        suite: str | None,
+        seed: str | None,
+        kappa: float,
+        bench: bool,
+        files: tuple[Path | None, Path | None],
+    ) -> None:
+        self._kernel, self._manifest, self._grid = kernel, manifest, grid
+        self._words, self._suite = words, suite
+        self._seed = None if seed is None else grammar.read_value("seed", seed)
+        self._kappa, self._bench, self._files = kappa, bench, files
+        self._console = make_console()
+        self._before: dict[str, Report] = {}
+        self._own: dict[str, Any] = {}
+
+    def load(self) -> None:
+        """Reads the files and chooses the cases. Raises CaseError and ManifestError."""
+        self._own = own_kernel.read(self._kernel, self._manifest, self._grid)
+        self._selected()
+
+    def round(self, harness: Harness) -> int:
+        """Runs every case once; the exit code. Ctrl+C ends it early and goes through."""
+        selected = self._selected()
+        results, printer = Results(environment=harness.environment), Printer(self._console)
+        printer.heading(results, len(selected), self._kappa)
+        try:
+            with printer.bar.shown(len(selected)):
+                for one in selected:
+                    printer.bar.running(str(one.case))
+                    report = harness.run(one.case, own=self._own, kappa=self._kappa)
+                    results.add(one, report)
+                    printer.report(report)
+                    if report.error is not None and report.error.kind == ManifestError.kind:
+                        break  # every other case would say the same
+        except KeyboardInterrupt:
+            results.interrupted = True
+            raise
+        finally:
+            self._write(results)
+            if self._before and results.entries:
+                self._say("before → now, worst |error|/allowed:")
+                for line in side_by_side(self._before, results.reports):
+                    self._say(f"  {line}")
+            printer.summary(results, len(selected))
+        self._before.update({report.case: report for report in results.reports})
+        if self._bench:
+            self._time(harness, [one.case for one, report in results.entries if report.ok])
+        return results.exit_code()
+
+    def watch(self, harness: Harness, code: int) -> int:
+        """A round after every save until Ctrl+C; the exit code of the last one."""
+        try:
+            for names in saves(self._folders(), self._names):
+                self._say(f"\n{', '.join(sorted(names))} saved")
+                code = self._again(harness)
+        except KeyboardInterrupt:
+            return code
+        return code
+
+    def _again(self, harness: Harness) -> int:
+        try:
+            self.load()
+        except CaseError as error:  # the next save may mend it
+            self._say(f"fa2: {error.message}")
+            return USAGE
+        return self.round(harness)
+
+    def _folders(self) -> list[Path]:
+        manifest = self._manifest or self._kernel.with_suffix(".json")
+        return list(dict.fromkeys([self._kernel.parent, manifest.parent]))
+
+    def _names(self) -> set[str]:
+        manifest = self._manifest or self._kernel.with_suffix(".json")
+        return {self._kernel.name, manifest.name, *self._own.get("files", ())}
+
+    def _selected(self) -> list[Selected]:
+        if self._words or self._suite:
+            found = select(self._words, self._suite)
+        else:
+            found = [Selected(case) for case in cases_for(self._own)]
+        for one in found:
+            if one.named and one.case.kernel != "auto":
+                raise CaseError(
+                    f"{one.case} names a kernel of ours; fa2 check runs {self._kernel.name}"
+                )
+        changes = {} if self._seed is None else {"seed": self._seed}
+        plain = [Selected(one.case.replace(kernel="auto", **changes), one.named) for one in found]
+        return list({one.case: one for one in plain}.values())
+
+    def _time(self, harness: Harness, cases: Sequence[Case]) -> None:
+        printer = BenchPrinter(self._console)
+        with printer.bar.shown(len(cases)):
+            for case in cases:
+                printer.report(
+                    harness.bench(case, own=self._own, kappa=self._kappa, watch=printer.watch)
+                )
+
+    def _write(self, results: Results) -> None:
+        json_file, junit_file = self._files
+        for path, write in (
+            (json_file, results.write_json),
+            (junit_file, partial(write_junit, results)),
+        ):
+            try:
+                if path is not None:
+                    write(path)
+            except OSError as error:
+                reason = error.strerror or error
+                raise CaseError(f"{path} cannot be written: {reason}") from None
+
+    def _say(self, text: str) -> None:
+        self._console.print(text)
