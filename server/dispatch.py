@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from server.pages import Page, Pages
 
 QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
+WAITING = "waiting"  # before all that, for the inputs of a run
 
 
 class Task(Protocol):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from server.dispatch import QUEUED, SENT, Task
+from server.dispatch import QUEUED, SENT, WAITING, Task
 from server.pages import Page, Pages
 from server.settings import Settings
 
@@ -47,6 +47,8 @@ def reap(stores: Sequence[Store[Any]], pages: Pages, settings: Settings) -> None
                 _reap_sent(store, pages, settings, task)
             elif task.state == QUEUED and task.page is not None:
                 _reap_queued(store, pages, settings, task)
+            elif task.state == WAITING and _age_s(task) > settings.upload_s:
+                store.fail(task, "page", f"its inputs did not come within {settings.upload_s:g} s")
     for page in pages.all():
         if _gone_s(page) > settings.page_forget_s and page.task is None:
             pages.forget(page)
@@ -64,14 +66,17 @@ def _reap_sent(store: Store[T], pages: Pages, settings: Settings, task: T) -> No
 
 def _reap_queued(store: Store[T], pages: Pages, settings: Settings, task: T) -> None:
     page = pages.get(task.page)
-    waited_s = time.time() - task.created.timestamp()
     # A page that was never here is given the same time, from the task's birth.
-    if min(_gone_s(page), waited_s) > settings.page_forget_s:
+    if min(_gone_s(page), _age_s(task)) > settings.page_forget_s:
         store.fail(
             task,
             "device-lost",
             f"page {task.page} was not connected for {settings.page_forget_s:g} s",
         )
+
+
+def _age_s(task: Task) -> float:
+    return time.time() - task.created.timestamp()
 
 
 def _gone_s(page: Page | None) -> float:

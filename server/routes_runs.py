@@ -10,14 +10,15 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from server import own_kernel, shader_files, uploads
+from server import own_kernel, posted_inputs, shader_files, uploads
 from server.cases import Case
-from server.dispatch import QUEUED, SENT
+from server.dispatch import QUEUED, SENT, WAITING
 from server.outputs import OutputSpec
 from server.problems import Problem
 from server.run import Run
 from server.runs import RunStore, summary
 from server.schemas import DoneIn, ProgressIn, ReportOut, RunOut, RunRequest, RunsCreated
+from server.settings import Settings
 from server.strict_json import StrictRoute
 from server.suites import suite
 
@@ -77,6 +78,8 @@ async def create(
         raise Problem(
             503, "queue-full", f"more than {limit} unfinished runs", headers={"Retry-After": "10"}
         )
+    if body.posted:
+        _admit_inputs(cases, store, request.app.state.settings)
     own = None if body.own is None else own_kernel.checked(body.own.model_dump())
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
     runs = [
@@ -86,6 +89,7 @@ async def create(
             kappa=body.kappa,
             timeout_s=body.timeout_s,
             asker=body.asker,
+            posted=body.posted,
             shaders=body.shaders,
             own=own,
             trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
@@ -95,6 +99,20 @@ async def create(
     if len(runs) == 1:
         response.headers["Location"] = f"/api/runs/{runs[0].id}"
     return RunsCreated(runs=[run.id for run in runs], cases=[str(run.case) for run in runs])
+
+
+def _admit_inputs(cases: list[Case], store: RunStore, settings: Settings) -> None:
+    """Memory for arrays that clients send is bounded, however many runs they ask for."""
+    held = sum(posted_inputs.size_bytes(run.case) for run in store.unfinished() if not run.seeded)
+    size = sum(map(posted_inputs.size_bytes, cases))
+    if held + size > settings.max_run_bytes:
+        raise Problem(
+            503,
+            "queue-full",
+            f"the inputs have {size} bytes, and {settings.max_run_bytes - held} are free for those "
+            "of unfinished runs",
+            headers={"Retry-After": "10"},
+        )
 
 
 @router.get("")
@@ -115,7 +133,7 @@ async def read(run: KnownRun, wait: Annotated[float, Query(ge=0, le=30)] = 0) ->
 
 @router.post("/{run}/cancel", status_code=204)
 async def cancel(run: KnownRun, store: Store) -> None:
-    if run.state not in (QUEUED, SENT):
+    if run.state not in (WAITING, QUEUED, SENT):
         raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, too late to cancel")
     store.cancel(run.id)
 
@@ -129,6 +147,25 @@ async def posted_input(run: SentRun, name: str) -> Response:
     data = array.tobytes()
     headers = {"Content-Digest": uploads.content_digest(data)}
     return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+@router.put("/{run}/inputs/{name}", status_code=204)
+async def put_input(run: KnownRun, name: str, request: Request, store: Store) -> None:
+    """One of the arrays that a run waits for, whole and with its SHA-256, once."""
+    if name not in run.awaiting or name in run.receiving:
+        raise Problem(409, "wrong-state", f"run {run.id} does not wait for an input {name[:40]!r}")
+    spec = posted_inputs.specs(run.case)[name]
+    run.receiving.add(name)
+    try:
+        timeout_s = request.app.state.settings.upload_s
+        array = posted_inputs.read(
+            spec, await uploads.receive(request, name, spec.bytes, timeout_s)
+        )
+    finally:
+        run.receiving.discard(name)
+    if name not in run.awaiting or run.state != WAITING:  # cancelled meanwhile
+        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not {WAITING}")
+    store.give_input(run, name, array)
 
 
 @router.put("/{run}/tensors/{name}", status_code=204)

@@ -43,6 +43,7 @@ class Run:
     timing: bool = False  # the check before a benchmark, which needs the inputs again
     sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
     asker: str | None = None  # the page that follows it, whichever does it
+    awaiting: set[str] = field(default_factory=set)  # posted inputs that are not here yet
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     poison: tuple[int, int] = field(default_factory=lambda: new_poison())

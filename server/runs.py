@@ -18,9 +18,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from server import own_kernel, report, trace_buffer
+import numpy as np
+
+from server import own_kernel, posted_inputs, report, trace_buffer
 from server.cases import Case
-from server.dispatch import JUDGING, QUEUED, SENT
+from server.dispatch import JUDGING, QUEUED, SENT, WAITING
 from server.errors import CaseError
 from server.judging import Judging
 from server.loop import Loop
@@ -67,6 +69,7 @@ class RunStore:
         timing: bool = False,
         sampled_above: int | None = None,
         asker: str | None = None,
+        posted: bool = False,
     ) -> Run:
         """Queues a run; its ``future`` holds the Report in the end, whatever happens.
 
@@ -76,6 +79,7 @@ class RunStore:
         is a kernel that is not ours; ``trace`` names the tile whose state is to be told.
         ``timing``: a benchmark follows on the same page; ``sampled_above`` may spare the judge a
         long case. ``asker`` is a page that is told of progress and verdict, whichever page does it.
+        ``posted``: the inputs come later, by ``give_input``.
         Raises CaseError (also for a case whose results would be too large), ShapeError
         (``inputs``), PageError (the server is not running).
         """
@@ -111,6 +115,9 @@ class RunStore:
             sampled_above=sampled_above,
             asker=asker,
         )
+        if posted:
+            run.seeded, run.inputs, run.state = False, {}, WAITING
+            run.awaiting = set(posted_inputs.specs(case))
         self._loop.run(lambda: self._accept(run))
         return run
 
@@ -119,7 +126,7 @@ class RunStore:
 
         def cancel() -> None:
             run = self._runs.get(run_id)
-            if run is not None and run.state in (QUEUED, SENT):
+            if run is not None and run.state in (WAITING, QUEUED, SENT):
                 self.fail(run, "page", "cancelled before it was done")
 
         self._loop.run(cancel)
@@ -155,6 +162,17 @@ class RunStore:
         self._judging.start(run, done, self._judged)
         self._tasks.dispatch()
 
+    def give_input(self, run: Run, name: str, array: np.ndarray) -> None:
+        """One of the arrays that a waiting run needs; with the last one it is queued."""
+        run.awaiting.discard(name)
+        inputs = {**(run.inputs or {}), name: array}
+        run.inputs = {
+            name: inputs[name] for name in posted_inputs.specs(run.case) if name in inputs
+        }
+        if not run.awaiting:
+            run.state = QUEUED
+            self._tasks.add(run)
+
     def progressed(self, run: Run, progress: dict[str, Any]) -> None:
         """The page that does ``run`` is further than it was."""
         run.progress = progress
@@ -174,7 +192,8 @@ class RunStore:
 
     def _accept(self, run: Run) -> None:
         self._runs[run.id] = run
-        self._tasks.add(run)
+        if run.state == QUEUED:
+            self._tasks.add(run)
 
     def _judged(self, run: Run, result: Report) -> None:
         page = self._pages.get(run.sent_to)

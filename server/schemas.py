@@ -66,6 +66,9 @@ class RunRequest(Request):
     asker: PageName | None = Field(
         default=None, description="a page that is told of progress and verdict, whoever does it"
     )
+    posted: bool = Field(
+        default=False, description="the inputs are sent next: PUT /api/runs/{run}/inputs/{name}"
+    )
     shaders: dict[Short, WGSL] = Field(
         default={}, max_length=40, description="edited texts of shader files, by path"
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import CASE, Live, Serve
 from fake_page import ADAPTER, FakePage
@@ -19,6 +20,7 @@ from typer.testing import CliRunner, Result
 from server.cli import app
 from server.errors import CaseError, HarnessError, NoAdapter, NoBrowser, Unsupported
 from server.harness import Harness
+from server.reference import attention
 
 OTHER = "forward:T=9,H=2,D=4"
 
@@ -249,6 +251,20 @@ def test_pytest_runs_on_the_page_that_is_named(live: Live, person: Person, tmp_p
     absent = pytest_on("nobody")
     assert absent.returncode == 1
     assert "no page called 'nobody'" in absent.stdout
+
+
+def test_arrays_of_one_s_own_travel_there_and_results_back(live: Live, person: Person) -> None:
+    person("pixel8")
+    rng = np.random.default_rng(1)
+    q, k, v, do = (rng.standard_normal((2, 5, 8)).astype(np.float32) for _ in range(4))
+    with Harness(page="pixel8", server=live.url) as harness:
+        found = harness.attention(q, k, v, H=2, dO=do)
+        assert harness.last_report is not None
+        assert harness.last_report.ok, harness.last_report.message
+    split = [x.reshape(2, 5, 2, 4) for x in (q, k, v, do)]
+    truth = attention(*split[:3], do=split[3], causal=True, align="br", scale=0.5)
+    np.testing.assert_allclose(found["o"], truth["o"].reshape(2, 5, 8), rtol=1e-5)
+    np.testing.assert_allclose(found["dk"], truth["dk"].reshape(2, 5, 8), rtol=1e-4, atol=1e-6)
 
 
 def test_training_on_such_a_page_is_refused_by_name(live: Live, person: Person) -> None:
