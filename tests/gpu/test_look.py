@@ -175,6 +175,10 @@ def test_the_keyboard_reaches_everything_and_its_keys_are_listed(tab: Tab) -> No
         .map((one) => one.outerHTML);
     }""")
     assert missed == []
+    ids = page.evaluate("() => [...document.querySelectorAll('[id]')].map(({ id }) => id)")
+    assert sorted(ids) == sorted(set(ids)), "a link and a label lead to one element"
+    links = page.locator("#sections a[href^='#']").evaluate_all("(all) => all.map((a) => a.hash)")
+    assert [link for link in links if link[1:] not in ids] == []
     page.keyboard.press("?")
     page.locator("#keys", has_text="filter the checks").wait_for()
     page.get_by_label("keys without Ctrl").uncheck()

@@ -8,7 +8,7 @@ export class Chooser {
   #form = /** @type {HTMLFormElement} */ (byId("chooser"));
   #suite = /** @type {HTMLSelectElement} */ (byId("suite"));
   #case = /** @type {HTMLInputElement} */ (byId("case"));
-  #kernel = /** @type {HTMLSelectElement} */ (byId("kernel"));
+  #kernel = /** @type {HTMLSelectElement} */ (byId("kernel-name"));
   #seed = /** @type {HTMLInputElement} */ (byId("seed"));
   #run = /** @type {HTMLButtonElement} */ (byId("run"));
   #stop = /** @type {HTMLButtonElement} */ (byId("stop"));
