@@ -56,7 +56,7 @@ export class EditorPanel {
       seen.disconnect();
       onVisible();
     });
-    seen.observe(byId("kernel"));
+    seen.observe(this.host);
   }
 
   /** Whether a saved file makes the case on show run again. */

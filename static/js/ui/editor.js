@@ -134,8 +134,7 @@ export class Editor {
     const old = doc.toString();
     if (old === text) return;
     // Only what differs is replaced, so that the cursor stays where it was.
-    let from = 0;
-    while (from < old.length && from < text.length && old[from] === text[from]) from++;
+    const from = sharedStart(old, text);
     let end = 0;
     const most = Math.min(old.length, text.length) - from;
     while (end < most && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
@@ -167,7 +166,7 @@ export class Editor {
   }
 
   /**
-   * Shows what differs from another text, each difference with a button that undoes it.
+   * Shows what differs from another text, the first of it in sight, each with a button to undo it.
    *
    * @param {string | null} original null: no longer
    */
@@ -176,6 +175,10 @@ export class Editor {
     this.#original = original;
     const merge = original === null ? [] : unifiedMergeView({ original, mergeControls });
     this.view.dispatch({ effects: this.#changes.reconfigure(merge) });
+    if (original === null) return;
+    const { doc } = this.view.state;
+    const first = Math.min(sharedStart(doc.toString(), original), doc.length);
+    this.view.dispatch({ effects: EditorView.scrollIntoView(first, { y: "center" }) });
   }
 
   /**
@@ -209,6 +212,18 @@ export class Editor {
       extensions: [attributes, this.#changes.of([]), this.extensions],
     });
   }
+}
+
+/**
+ * How many characters two texts share at their beginnings.
+ *
+ * @param {string} a
+ * @param {string} b
+ */
+function sharedStart(a, b) {
+  let n = 0;
+  while (n < a.length && n < b.length && a[n] === b[n]) n++;
+  return n;
 }
 
 /**
