@@ -11,7 +11,7 @@ from server import grammar, own_kernel
 from server.bench_console import BenchPrinter
 from server.cases import Case
 from server.console import Printer, make_console
-from server.errors import CaseError, ManifestError
+from server.errors import CaseError, CompileError, ManifestError
 from server.harness import Harness
 from server.junit import write_junit
 from server.own_cases import cases_for
@@ -19,6 +19,10 @@ from server.own_watch import saves, side_by_side
 from server.report import Report
 from server.results import USAGE, Results
 from server.selection import Selected, select
+
+
+SAME_FOR_ALL = (ManifestError.kind, CompileError.kind)
+"""Every other case would say the same."""
 
 
 class Checking:
@@ -65,8 +69,8 @@ class Checking:
                     report = harness.run(one.case, own=self._own, kappa=self._kappa)
                     results.add(one, report)
                     printer.report(report)
-                    if report.error is not None and report.error.kind == ManifestError.kind:
-                        break  # every other case would say the same
+                    if report.error is not None and report.error.kind in SAME_FOR_ALL:
+                        break
         except KeyboardInterrupt:
             results.interrupted = True
             raise

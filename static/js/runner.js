@@ -291,10 +291,10 @@ export class Runner {
    * @param {Job} job
    * @returns {Done}
    */
-  #blank({ kernel }) {
+  #blank({ kernel, own }) {
     return {
       status: "ok",
-      kernel,
+      kernel: own?.name ?? kernel,
       tile: null,
       passes: [],
       traced: [],

@@ -14,16 +14,14 @@ export const DBG = "dbg";
 const DBG_VARIABLE = "dbg_buffer";
 
 /**
- * What the variables of the passes stand for.
+ * Every name in the manifest's bindings is that of a storage variable.
  *
  * @param {Manifest} manifest
  * @param {readonly Variable[]} variables that some pass binds
  * @param {string} file named in messages
- * @returns {Bound[]} one for each variable
- * @throws {ManifestError} a variable that stands for nothing, or a name that no variable has
+ * @throws {ManifestError}
  */
-export function bindVariables(manifest, variables, file) {
-  const { bindings = {}, scratch = {}, uniforms = {} } = manifest;
+export function checkBindings({ bindings = {} }, variables, file) {
   const storage = variables.filter(({ access }) => access !== "uniform");
   for (const name of Object.keys(bindings)) {
     const variable = variables.find((one) => one.name === name);
@@ -40,6 +38,18 @@ export function bindVariables(manifest, variables, file) {
       );
     }
   }
+}
+
+/**
+ * What the variables of a pass stand for.
+ *
+ * @param {Manifest} manifest
+ * @param {readonly Variable[]} variables
+ * @returns {Bound[]} one for each variable
+ * @throws {ManifestError} a variable that stands for nothing
+ */
+export function bindVariables(manifest, variables) {
+  const { bindings = {}, scratch = {}, uniforms = {} } = manifest;
   return variables.map((variable) => {
     const { name, access, members } = variable;
     if (access === "uniform") return { variable, kind: "uniform", name, from: "text" };
@@ -76,17 +86,15 @@ const known = (path, uniforms) =>
 const padding = (path) => /(^|\.)(_|pad)\w*(\[\d+\])*$/i.test(path);
 
 /**
- * What the members of the uniforms hold.
+ * What the members of a pass's uniforms hold.
  *
  * @param {Manifest} manifest
  * @param {readonly Bound[]} bound
- * @param {string} file named in messages
  * @returns {Field[]}
- * @throws {ManifestError} a member without a value, or a value without a member
+ * @throws {ManifestError} a member without a value
  */
-export function fillUniforms({ uniforms = {} }, bound, file) {
-  const used = new Set();
-  const fields = bound
+export function fillUniforms({ uniforms = {} }, bound) {
+  return bound
     .filter(({ kind }) => kind === "uniform")
     .flatMap(({ variable }) => {
       if (variable.members === null) {
@@ -96,21 +104,35 @@ export function fillUniforms({ uniforms = {} }, bound, file) {
         );
       }
       return variable.members.map((member) => {
-        const names = [`${variable.name}.${member.path}`, member.path || variable.name];
-        const name = names.find((one) => Object.hasOwn(uniforms, one));
-        if (name !== undefined) used.add(name);
+        const name = namesOf(variable.name, member).find((one) => Object.hasOwn(uniforms, one));
         return fieldOf(variable, member, name === undefined ? undefined : uniforms[name]);
       });
     });
-  const stray = Object.keys(uniforms).find((name) => !used.has(name));
+}
+
+/** What a manifest may call a member. @param {string} variable @param {{path: string}} member */
+const namesOf = (variable, { path }) => [`${variable}.${path}`, path || variable];
+
+/**
+ * Every name in the manifest's uniforms is that of a member.
+ *
+ * @param {Manifest} manifest
+ * @param {readonly Field[]} fields of all passes
+ * @param {string} file named in messages
+ * @throws {ManifestError}
+ */
+export function checkUniforms({ uniforms = {} }, fields, file) {
+  const known = new Set(fields.flatMap(({ variable, member }) => namesOf(variable, member)));
+  const stray = Object.keys(uniforms).find((name) => !known.has(name));
   if (stray !== undefined) {
-    const all = fields.map(({ variable, member }) => member.path || variable).join(", ");
+    const all = [...new Set(fields.map(({ variable, member }) => member.path || variable))].join(
+      ", ",
+    );
     throw new ManifestError(
       `uniforms.${stray}`,
       `no uniform of ${file} has such a member; they have ${all || "none"}`,
     );
   }
-  return fields;
 }
 
 /**

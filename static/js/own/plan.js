@@ -11,7 +11,7 @@ import { callsDebug, DBG_BINDING, DBG_FILE, DBG_LEAST_BYTES } from "../attention
 import { visiblePairs } from "../attention/plan.js";
 import { namesIn } from "../attention/size-expression.js";
 import { completeSpec } from "../attention/spec.js";
-import { bindVariables, DBG, fillUniforms } from "./bind.js";
+import { bindVariables, checkBindings, checkUniforms, DBG, fillUniforms } from "./bind.js";
 import { chooseConstants, numberFor } from "./constants.js";
 import { ManifestError, Unreadable } from "./errors.js";
 import { packFields } from "./pack.js";
@@ -72,23 +72,18 @@ export async function planOwn(own, request, { limits, want, closure }) {
   for (const [n, pass] of passesOf(manifest).entries()) {
     drafts.push(await draft(own, pass, n, main, values, closure));
   }
-  const variables = [
-    ...new Map(drafts.flatMap((one) => one.variables.map((v) => [`${one.file} ${v.name}`, v]))),
-  ].map(([, variable]) => variable);
-  const all = bindVariables(manifest, variables, main);
-  const allFields = fillUniforms(manifest, all, main);
+  const variables = drafts.flatMap((one) => one.variables);
+  checkBindings(manifest, variables, main);
+  const bound = drafts.map((one) => bindVariables(manifest, one.variables));
+  const fields = bound.map((some) => fillUniforms(manifest, some));
+  checkUniforms(manifest, fields.flat(), main);
 
-  const reads = namesRead(manifest, drafts, allFields);
+  const reads = namesRead(manifest, drafts, fields.flat());
   const why = refusal(manifest.op ?? "forward", manifest.supports ?? {}, spec, reads);
   if (why) throw new Unsupported(`${name} does not take this case: ${why}`);
 
-  const passes = drafts.map((one) => {
-    const bound = all.filter(({ variable }) => one.variables.includes(variable));
-    const fields = allFields.filter((field) =>
-      bound.some(({ kind, variable }) => kind === "uniform" && variable.name === field.variable),
-    );
-    return finish(one, bound, fields, limits, name);
-  });
+  const passes = drafts.map((one, n) => finish(one, bound[n], fields[n], limits, name));
+  const all = bound.flat();
   const bytes = { ...bufferBytes(spec), ...extraBytes(spec) };
   const tensors = Object.fromEntries(
     all.flatMap(({ kind, name }) => (kind === "tensor" ? [[name, bytes[name] ?? bytes.qkv]] : [])),

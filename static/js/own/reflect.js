@@ -81,7 +81,7 @@ function variableOf(info) {
     binding,
     access: resourceType === UNIFORM ? "uniform" : writes ? "read_write" : "read",
     members: membersOf(info.type, "", 0),
-    type: info.type.getTypeName(),
+    type: info.type.getTypeName().replace(/, 0>$/, ">"),
     size: info.size,
   };
 }
