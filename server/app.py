@@ -14,6 +14,7 @@ from server import (
     problems,
     routes_arrays,
     routes_benches,
+    routes_compare,
     routes_heatmap,
     routes_history,
     routes_pages,
@@ -93,6 +94,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(routes_heatmap.router)
     app.include_router(routes_trace.router)
     app.include_router(routes_arrays.router)
+    app.include_router(routes_compare.router)
     app.include_router(routes_trainings.router)
     app.include_router(routes_benches.router)
     app.include_router(routes_tuned.router)
