@@ -11,7 +11,7 @@
  */
 
 /** What is marked where a compiler gives no length: a name, a number, or one character. */
-const TOKEN = /^(?:[A-Za-z_]\w*|\d[\w.]*|\S)/u;
+const TOKEN = /^(?:@?[A-Za-z_]\w*|\d[\w.]*|\S)/u;
 
 /**
  * The place of a message. It always lies in the text, whatever the compiler counted: the text may

@@ -14,6 +14,7 @@ test("a message without a length marks the word, the number or the sign at its p
   assert.equal(marked("let a = bcd + 1.5f;", 1, 9), "bcd");
   assert.equal(marked("let a = bcd + 1.5f;", 1, 15), "1.5f");
   assert.equal(marked("let a = bcd + 1.5f;", 1, 13), "+");
+  assert.equal(marked("// @use common/none.wgsl", 1, 4), "@use");
   assert.equal(marked("let a = bcd + 1.5f;", 1, 9, 6), "bcd + ");
 });
 

@@ -7,7 +7,6 @@ import {
   drawSelection,
   EditorState,
   EditorView,
-  foldGutter,
   foldKeymap,
   highlightActiveLine,
   highlightActiveLineGutter,
@@ -66,7 +65,6 @@ export class Editor {
       highlightActiveLineGutter(),
       highlightSpecialChars(),
       history(),
-      foldGutter(),
       drawSelection(),
       indentUnit.of("  "),
       bracketMatching(),
@@ -206,6 +204,7 @@ export class Editor {
   #fresh(name, text) {
     const attributes = EditorView.contentAttributes.of({
       "aria-label": name ? `WGSL of ${name}. ${KEYS}` : "No file is open",
+      tabindex: "0", // editable as it is; this says so to tools as well
     });
     return EditorState.create({
       doc: text,

@@ -27,7 +27,6 @@ export const RECIPES = [
         "HighlightStyle",
         "StreamLanguage",
         "bracketMatching",
-        "foldGutter",
         "foldKeymap",
         "indentUnit",
         "syntaxHighlighting",
