@@ -69,11 +69,10 @@ export class HeadStrip {
         type: "button",
         class: "head",
         tabindex: -1,
-        title: says,
-        "aria-label": `batch ${b}, head ${head}: ${says}`,
+        title: `batch ${b}, head ${head}: ${says}`,
         "data-status": ratio === null ? null : bad ? "fail" : "pass",
       },
-      h("span", { class: "head-name" }, `b${b} h${head}`),
+      h("span", { class: "head-name" }, `b${b} h${head} `),
       h("span", { class: "head-worst" }, `${bad ? "✗ " : ""}${formatRatio(ratio)}`),
     );
     const value = toNumber(ratio);

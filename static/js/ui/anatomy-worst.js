@@ -18,7 +18,12 @@ export class WorstTable {
     h("h3", {}, "Worst ten"),
     h(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "The ten worst elements" },
+      {
+        class: "scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": "The ten worst elements, a table",
+      },
       h(
         "table",
         { class: "worst" },

@@ -49,7 +49,7 @@ export class HeatMapControls {
         { class: "actions", role: "group", "aria-label": "Zoom" },
         button("−", "Zoom out", () => onZoom(1 / 2)),
         button("+", "Zoom in", () => onZoom(2)),
-        button("All", "Show the whole head", () => onZoom(0)),
+        button("All", "All of the head", () => onZoom(0)),
       ),
       this.#axes,
     );
