@@ -105,7 +105,8 @@ export function numberFor(field, value, type, names) {
 
 /** @param {Readonly<Record<string, number>>} names */
 function known(names) {
-  const plain = Object.keys(names).filter((name) => !/_(offset|batch|row|head|key)$/.test(name));
+  const rest = /(?<!causal)_offset$|_(?:batch|row|head|key|workgroup|width)$|^slices$/;
+  const plain = Object.keys(names).filter((name) => !rest.test(name));
   return `the names are ${plain.join(", ")} and strides as q_row`;
 }
 

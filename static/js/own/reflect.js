@@ -45,6 +45,9 @@ import { withoutComments } from "../attention/compose.js";
 const NOT_RESERVED =
   /\b(?:var|ptr)\s*<\s*[a-z_]+|\b(workgroup|private|function|storage|uniform|read|write)\b(?!\s*>)/g;
 
+/** What makes such a name another one, for as long as it is read. */
+const MARK = "_n0t_reserved";
+
 /**
  * @param {string} text
  * @returns {Promise<Reflection>}
@@ -53,7 +56,7 @@ const NOT_RESERVED =
 export async function reflect(text) {
   const { WgslReflect } = await import("../vendor/wgsl_reflect.js");
   const readable = withoutComments(text)
-    .replace(NOT_RESERVED, (all, name) => (name ? `${name}_` : all))
+    .replace(NOT_RESERVED, (all, name) => (name ? `${name}${MARK}` : all))
     // Expressions in this attribute are beyond it, and nobody here asks for their value.
     .replace(/@workgroup_size\s*\(((?:[^()]|\([^()]*\))*)\)/g, (all, list) =>
       /^[\w\s,]*$/.test(list) ? all : "@workgroup_size(1)",
@@ -61,14 +64,18 @@ export async function reflect(text) {
   const found = new WgslReflect(readable);
   return {
     entries: new Map(
-      found.entry.compute.map(({ name, resources }) => [name, resources.map(variableOf)]),
+      found.entry.compute.map(({ name, resources }) => [plain(name), resources.map(variableOf)]),
     ),
   };
 }
 
+/** The name as it stands in the text. @param {string} name */
+const plain = (name) => name.replaceAll(MARK, "");
+
 /** @param {import("wgsl_reflect").VariableInfo} info @returns {Variable} */
 function variableOf(info) {
-  const { name, group, binding, resourceType } = info;
+  const { group, binding, resourceType } = info;
+  const name = plain(info.name);
   const UNIFORM = 0;
   const STORAGE = 1;
   if (resourceType !== UNIFORM && resourceType !== STORAGE) {
@@ -80,7 +87,7 @@ function variableOf(info) {
     group,
     binding,
     access: resourceType === UNIFORM ? "uniform" : writes ? "read_write" : "read",
-    members: membersOf(info.type, "", 0),
+    members: membersOf(info.type, "", 0)?.map((m) => ({ ...m, path: plain(m.path) })) ?? null,
     type: info.type.getTypeName().replace(/, 0>$/, ">"),
     size: info.size,
   };
