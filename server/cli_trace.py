@@ -111,7 +111,7 @@ def trace(
             report = harness.run(wanted, kappa=kappa)
             done = harness.last_done
             asked = worst_tile(wanted, report, done.tile if done else None) | asked
-        asked = {"b": 0, "h": 0, "i_tile": 0} | asked
+        asked = {"b": 0, "h": 0} | asked
         report = harness.run(wanted, kappa=kappa, trace=asked)
         found, done = harness.last_trace(), harness.last_done
     engine = environment.get("engine") or "unknown browser"

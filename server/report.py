@@ -142,6 +142,8 @@ class Report:
     are no timestamps, or they are too coarse. The GPU was cold: `fa2 bench` measures."""
     edited: tuple[str, ...] = ()
     """Shader files of which an edited text ran instead of the shipped one, by path."""
+    told: int = 0
+    """Values that the kernels told of their state: a trace, or dbg()."""
     warnings: tuple[str, ...] = ()
     finding: Finding | None = None
     """Of a failed run only."""
@@ -178,6 +180,7 @@ class Report:
             "first_result_ns": jsonable(self.first_result_ns),
             "gpu_ns": jsonable(self.gpu_ns),
             "edited": list(self.edited),
+            "told": self.told,
             "warnings": list(self.warnings),
             "finding": None if self.finding is None else self.finding.to_dict(),
             "error": None if self.error is None else asdict(self.error),

@@ -208,7 +208,8 @@ class RunStore:
         if run.finished:
             return
         self._tasks.release(run)
-        result = replace(result, edited=tuple(run.shaders))
+        values = trace_buffer.count(run.uploads.get(trace_buffer.TENSOR))
+        result = replace(result, edited=tuple(run.shaders), told=values)
         run.settle(result)
         try:
             told = {"run": run.id, "report": result.to_dict()}

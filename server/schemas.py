@@ -33,11 +33,15 @@ class FromPage(BaseModel):
 
 
 class TraceIn(Request):
-    """Whose state is wanted: of a head the query tile, for a backward with one key tile."""
+    """Whose state is wanted: of a head the query tile, for a backward with one key tile.
+
+    The page knows the kernel's tiles: without ``i_tile`` it takes the first that sees the key tile,
+    without ``j_tile`` the last one that the query tile's first row sees.
+    """
 
     b: Size = 0
     h: Size = 0
-    i_tile: Size = 0
+    i_tile: Size | None = None
     j_tile: Size | None = None
 
 
@@ -230,6 +234,7 @@ class ReportOut(BaseModel):
     first_result_ns: float | None
     gpu_ns: float | None
     edited: list[str]
+    told: int
     warnings: list[str]
     finding: dict[str, str] | None
     error: dict[str, Any] | None

@@ -103,6 +103,11 @@ def check(case: Case, trace: dict[str, int]) -> None:
         )
 
 
+def count(words: npt.NDArray[Any] | None) -> int:
+    """How many values were told, those included that found no room."""
+    return 0 if words is None else int(words[0])
+
+
 def decode(words: Words) -> Told:
     """Takes the tensor apart. What it says of itself is data, so nothing here trusts it."""
     head = [int(word) for word in words[:HEAD_WORDS]]

@@ -11,20 +11,17 @@ from server.report import Report
 def worst_tile(case: Case, report: Report, tile: Mapping[str, int] | None) -> dict[str, int]:
     """What ``trace`` of POST /api/runs takes; the first tile where nothing was judged.
 
-    ``tile``: the query rows and keys of the kernel's tiles. Of a wrong dk or dv the row is the
-    first that sees the key.
+    ``tile``: the query rows and keys of the kernel's tiles. Of a wrong dk or dv only the key tile
+    is known; the page then takes the first query tile that sees it.
     """
-    found = {"b": 0, "h": 0, "i_tile": 0}
+    found = {"b": 0, "h": 0}
     if not report.outputs or not tile:
         return found
     worst = max(report.outputs.values(), key=lambda output: output.worst_ratio).worst.index
     found["b"] = worst.get("b", 0)
     found["h"] = worst["h"] if "h" in worst else worst.get("hkv", 0) * (case.H // case.Hkv)
-    key = worst.get("j")
-    row = worst.get("i", 0)
-    if "i" not in worst and key is not None:
-        row = min(max(key - case.offset, 0), case.Tq - 1) if case.causal else 0
-    found["i_tile"] = row // max(1, tile["Br"])
-    if key is not None and case.op == "backward":
-        found["j_tile"] = key // max(1, tile["Bc"])
+    if "i" in worst:
+        found["i_tile"] = worst["i"] // max(1, tile["Br"])
+    if "j" in worst and case.op == "backward":
+        found["j_tile"] = worst["j"] // max(1, tile["Bc"])
     return found

@@ -54,6 +54,7 @@ export const AXES = {
  * @property {string[]} [edited]  paths of the shader files whose text was not the one on disk
  * @property {{kind: string, file: string | null, line: number | null,
  *   column: number | null} | null} [error]
+ * @property {number} [told]  values that the kernels told: a trace, or dbg()
  * @property {string[]} warnings
  * @property {{check: string, output: string, sentence: string} | null} finding  of a failed run: the
  *   first check that failed

@@ -13,7 +13,7 @@
  * @property {string} [page]  the id of the page that does it, if it is another one
  * @property {Record<string, string>} [shaders]  edited texts by path
  * @property {Record<string, unknown>} [own]  a kernel that is not ours
- * @property {{b: number, h: number, i_tile: number, j_tile?: number}} [trace]
+ * @property {import("./trace-buffer.js").Wanted} [trace]
  *
  * @typedef {object} OwnText a text that another part has edited in the kernel section's editor
  * @property {string} name  what it is listed as

@@ -13,7 +13,7 @@ import { RunError } from "./run-error.js";
 /** @typedef {import("./attention/index.js").Operation} Operation */
 /** @typedef {import("./attention/index.js").Spec} Spec */
 /** @typedef {{Br: number, Bc: number}} Tile */
-/** @typedef {{b: number, h: number, i_tile: number, j_tile?: number}} Wanted whose state is wanted */
+/** @typedef {{b: number, h: number, i_tile?: number, j_tile?: number}} Wanted whose state is wanted */
 
 export const HEAD_WORDS = 8;
 /** The name under which it is uploaded. */
@@ -43,16 +43,18 @@ export function traceLimits(job, available) {
  *
  * @param {{Tq: number, Tk: number, causal: boolean, align: string, op: string}} spec
  * @param {Tile} tile of the operation that the job is named after
- * @param {Wanted} wanted without a key tile: the one that holds the last key that the first row sees
+ * @param {Wanted} wanted without a query tile: the first that sees the key tile; without a key tile:
+ *   the one that holds the last key that the first row sees
  * @returns {{rows: [number, number], keys: [number, number]}} first and end
  * @throws {RunError} there is no such tile
  */
 export function rangesOf({ Tq, Tk, causal, align, op }, { Br, Bc }, { i_tile, j_tile }) {
-  const first = i_tile * Br;
-  if (first >= Tq) throw noTile("query", i_tile, Br, Tq);
+  const offset = align === "br" ? Tk - Tq : 0;
+  const sees = causal ? Math.min(Math.max((j_tile ?? 0) * Bc - offset, 0), Tq - 1) : 0;
+  const first = (i_tile ?? Math.floor(sees / Br)) * Br;
+  if (first >= Tq) throw noTile("query", i_tile ?? 0, Br, Tq);
   const rows = /** @type {[number, number]} */ ([first, Math.min(first + Br, Tq)]);
   if (op !== "backward") return { rows, keys: [0, Tk] };
-  const offset = align === "br" ? Tk - Tq : 0;
   const last = causal ? Math.min(Math.max(first + offset, 0), Tk - 1) : 0;
   const key = (j_tile ?? Math.floor(last / Bc)) * Bc;
   if (key >= Tk) throw noTile("key", j_tile ?? 0, Bc, Tk);

@@ -23,7 +23,7 @@ const RETRY_MS = [250, 500, 1000, 2000, 4000];
  * @property {number} deadline_ms
  * @property {Record<string, string>} shaders  texts that replace shader files, by path
  * @property {import("./own/types.js").Own | null} own  a kernel that is not ours
- * @property {{b: number, h: number, i_tile: number, j_tile?: number} | null} trace  whose state is
+ * @property {import("./trace-buffer.js").Wanted | null} trace  whose state is
  *   to be told after each key tile
  * @property {import("./attention/index.js").TunedTable | null} tuned  null = that of the adapter
  * @property {boolean} timing  if it is right, it will be timed: its inputs are worth keeping

@@ -136,6 +136,9 @@ class FakePage:
         found = {}
         for spec in job["want"]:
             name, _, kind = spec["name"].partition(".")
+            if name == "trace":  # a head, and nothing told
+                found[name] = bytes(spec["bytes"])
+                continue
             values = guards if kind == "guards" else np.maximum(truth[name], -3.0e38)
             found[spec["name"]] = values.astype(DTYPES[spec["dtype"]]).tobytes()
         return found
