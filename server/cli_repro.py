@@ -15,9 +15,17 @@ from server.cli_options import (
     AdapterOption,
     BrowserArgOption,
     BrowserOption,
+    CdpOption,
     HeadedOption,
     LaunchOption,
+    ListenOption,
+    PageOption,
+    PlaywrightWsOption,
+    ServerOption,
+    ServeUrlOption,
+    TokenOption,
     WithoutOption,
+    page_of,
 )
 from server.console import make_console
 from server.errors import CaseError
@@ -78,6 +86,13 @@ def replay(
     adapter: AdapterOption = AdapterChoice.any,
     without: WithoutOption = None,
     headed: HeadedOption = False,
+    cdp: CdpOption = None,
+    playwright_ws: PlaywrightWsOption = None,
+    listen: ListenOption = None,
+    serve_url: ServeUrlOption = None,
+    page: PageOption = None,
+    server: ServerOption = None,
+    token: TokenOption = None,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write both verdicts as JSON.")
@@ -87,6 +102,7 @@ def replay(
 
     The exit code is that of the new verdict. Features that were withheld there are withheld here.
     """
+    elsewhere = page_of(page, server, token)
     recorded = read_repro(file)
     plan(recorded)  # what cannot be repeated is said before a browser starts
     withheld = dict.fromkeys([*recorded.asked.without, *(without or ())])
@@ -99,6 +115,11 @@ def replay(
         browser_args=browser_arg or (),
         without=tuple(withheld),
         history=not no_history and "replay",
+        cdp=cdp,
+        playwright_ws=playwright_ws,
+        listen=listen,
+        serve_url=serve_url,
+        **elsewhere,
     ) as harness:
         found = run_again(recorded, harness)
     print_replayed(make_console(), found)

@@ -139,7 +139,7 @@ class Entry:
                 "deadline_s": run.deadline_s,
                 "trace": run.trace,
                 "tuned": run.tuned,
-                "own": None if run.own is None else without_texts(run.own),
+                "own": without_texts(run.own),
                 "samples": self.bench.timing.samples if self.bench and self.bench.timing else None,
                 "environment": circumstances.environment,
             }
@@ -172,11 +172,7 @@ def worst_ratio(report: Report | None) -> float | None:
 
 def own_name(own: Mapping[str, Any] | None) -> str:
     """What a kernel that is not ours is called; "" for one of ours."""
-    if own is None:
-        return ""
-    manifest = own.get("manifest")
-    named = own.get("name") or (manifest.get("name") if isinstance(manifest, Mapping) else None)
-    return str(named or "own")[:200]
+    return "" if own is None else str(own.get("name") or "own")[:200]
 
 
 def dumps(value: Any) -> str:

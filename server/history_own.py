@@ -1,4 +1,4 @@
-"""The files of a kernel that is not ours, as the history and a repro name them."""
+"""A kernel that is not ours, as the history and a repro hold it: its files and the rest."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 FOLDER = "own/"
-TEXTS = ("texts", "files")
+MANIFEST = f"{FOLDER}manifest.json"
 
 
 def texts_of(own: Mapping[str, Any] | None) -> dict[str, str]:
-    """Its texts and its manifest by path, all under ``own/``; {} for a kernel of ours."""
+    """Its files and its manifest by path, all under ``own/``; {} for a kernel of ours."""
     if own is None:
         return {}
-    found = {
-        f"{FOLDER}{path}": str(text) for key in TEXTS for path, text in (own.get(key) or {}).items()
-    }
-    rest = without_texts(own)
-    found[f"{FOLDER}manifest.json"] = json.dumps(rest.get("manifest", rest), indent=1)
+    found = {f"{FOLDER}{name}": text for name, text in own["files"].items()}
+    # For people, and for `fa2 check`; what is replayed is the manifest in the request.
+    found[MANIFEST] = json.dumps(own["manifest"], indent=1, ensure_ascii=False) + "\n"
     return found
 
 
-def without_texts(own: Mapping[str, Any]) -> dict[str, Any]:
-    """All that is no text."""
-    return {key: value for key, value in own.items() if key not in TEXTS}
+def without_texts(own: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """``{"name", "manifest", "files": their names}``; the kernel's own file comes first."""
+    return None if own is None else {**own, "files": list(own["files"])}

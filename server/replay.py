@@ -42,6 +42,7 @@ class Runner(Protocol):
         kappa: float | None = None,
         shaders: Mapping[str, str] | None = None,
         tuned: Mapping[str, Any] | None = None,
+        own: Mapping[str, Any] | None = None,
     ) -> Report: ...
 
 
@@ -53,6 +54,7 @@ class Plan:
     kappa: float
     shaders: dict[str, str]  # in place of the installed texts
     tuned: dict[str, Any] | None  # the tiles of there; None: those of here
+    own: dict[str, Any] | None  # a kernel that is not ours
     notes: list[str]
 
 
@@ -146,11 +148,11 @@ def plan(repro: Repro, static: Path = STATIC) -> Plan:
         notes.append(f"{REGISTRY} is another one here")
     rows = {row["name"]: row for row in registry["kernels"]}
     case = repro.case
-    if case.kernel in _FAMILIES and repro.told.kernel in rows:
+    if repro.own is None and case.kernel in _FAMILIES and repro.told.kernel in rows:
         case = case.replace(kernel=repro.told.kernel)  # not what is best here, but what ran there
-    tiles = _tiles(repro, rows, notes)
+    tiles = {} if repro.own else _tiles(repro, rows, notes)
     tuned = {"kernels": tiles, "choices": []} if tiles else None
-    return Plan(case, float(repro.asked.kappa), shaders, tuned, notes)
+    return Plan(case, float(repro.asked.kappa), shaders, tuned, repro.own, notes)
 
 
 def _tiles(
@@ -175,7 +177,11 @@ def replay(repro: Repro, harness: Runner, static: Path = STATIC) -> Replayed:
     """Runs it on the harness's page. Raises CaseError as ``plan`` does, NoBrowser, NoAdapter."""
     wanted = plan(repro, static)
     report = harness.run(
-        wanted.case, kappa=wanted.kappa, shaders=wanted.shaders, tuned=wanted.tuned
+        wanted.case,
+        kappa=wanted.kappa,
+        shaders=wanted.shaders,
+        tuned=wanted.tuned,
+        own=wanted.own,
     )
     outputs = compare(repro, report, harness.last_outputs)
     return Replayed(repro, report, outputs, wanted.notes)

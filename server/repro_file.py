@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from server import own_kernel
 from server.cases import Case
 from server.errors import CaseError
 from server.history_own import FOLDER as OWN
+from server.history_own import MANIFEST
 from server.outputs import OutputSpec, outputs_of
 from server.problems import Problem
 from server.repro import FORMAT, SHADERS
@@ -33,7 +35,7 @@ MOST_NPZ = 256 * MIB
 _JSON = frozenset({"case.json", "report.json", "environment.json", "outputs.json", REGISTRY})
 _NEEDED = ("case.json", "report.json", "outputs.json")
 _SHADER = re.compile(r"shaders/(?:[a-z0-9_-]+/)*[a-z0-9_-]+\.wgsl")
-_OWN = re.compile(r"own/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_OWN = re.compile(r"own/[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.wgsl")
 LONGEST_NAME = 200
 
 M = TypeVar("M", bound=BaseModel)
@@ -43,6 +45,14 @@ Short = Annotated[str, Field(max_length=200)]
 
 class _Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class AskedOwn(_Model):
+    """A kernel that is not ours; ``files`` are the names of its texts under ``own/``."""
+
+    name: Short
+    manifest: dict[str, Any]
+    files: list[Short] = Field(min_length=1, max_length=8)
 
 
 class Asked(_Model):
@@ -60,7 +70,7 @@ class Asked(_Model):
     seeded: bool = True
     edited: list[Short] = Field(default=[], max_length=100)
     trace: dict[Short, int] | None = None
-    own: dict[Short, Any] | None = None
+    own: AskedOwn | None = None
 
 
 class ToldPass(_Model):
@@ -101,7 +111,7 @@ class Repro:
     told: Told
     digests: dict[str, str]  # SHA-256 by output
     shaders: dict[str, str]  # texts by path under static/shaders/
-    own: dict[str, str]  # texts by name
+    own: dict[str, Any] | None  # a kernel that is not ours, as a run takes it
     registry: str | None
     outputs: dict[str, npt.NDArray[Any]]
 
@@ -142,16 +152,29 @@ def parse_repro(data: bytes, what: str) -> Repro:
         told=told.report or told,
         digests=digests,
         shaders=_texts(files, SHADERS, what),
-        own=_texts(files, OWN, what),
+        own=_own(asked.own, _texts(files, OWN, what), what),
         registry=_text(files[REGISTRY], what) if REGISTRY in files else None,
         outputs=_arrays(files["outputs.npz"], specs, what) if "outputs.npz" in files else {},
+    )
+
+
+def _own(asked: AskedOwn | None, texts: Mapping[str, str], what: str) -> dict[str, Any] | None:
+    """Checked as every kernel that is not ours is; raises ManifestError, a CaseError."""
+    if asked is None:
+        return None
+    for name in asked.files:
+        if name not in texts:
+            raise CaseError(f"{what}: case.json: own/files: there is no {OWN}{name[:80]}")
+    files = {name: texts[name] for name in asked.files}
+    return own_kernel.checked(
+        {"name": asked.name, "manifest": asked.manifest, "files": files}, f"{what}: own"
     )
 
 
 def _most_of(name: str) -> int | None:
     if len(name) > LONGEST_NAME:
         return None
-    if name in _JSON:
+    if name in _JSON or name == MANIFEST:
         return MOST_JSON
     if name == "README.txt":
         return MIB

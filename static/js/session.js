@@ -132,6 +132,8 @@ export class Session {
       this.entries.push(entry);
       this.view.onAdd(entry);
     }
+    // A line that tells somebody else of the run has to say that the kernel is not ours.
+    if (job.own) Object.assign(this.#find(job.run) ?? {}, { own: job.own.name });
     this.#queue.push(job);
   }
 
