@@ -1,6 +1,6 @@
 """Where an output of a finished run is wrong: one head element by element, or all of it.
 
-``GET /api/runs/{run}/heatmap/{name}`` · ``GET /api/runs/{run}/anatomy/{name}``
+``GET /api/runs/{run}/heatmap/{name}`` · ``…/anatomy/{name}`` · ``…/suspects/{name}``
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from server.problems import Problem
 from server.routes_runs import KnownRun
 from server.run import Run
 from server.strict_json import StrictRoute
+from server.suspects import suspects
 
 router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
 T = TypeVar("T")
@@ -99,6 +100,17 @@ async def whole(run: KnownRun, name: str, request: Request) -> JSONResponse:
         return anatomy(subject, name)
 
     return JSONResponse(await compute(request, work, "anatomy"))
+
+
+@router.get("/{run}/suspects/{name}")
+async def likeness(run: KnownRun, name: str, request: Request) -> list[str]:
+    """What the wrong values of an output look like: known mistakes that give just these."""
+    subject = subject_of(run, name, request)
+    found = None if run.report is None else run.report.outputs.get(name)
+    if found is None or not found.bad:
+        return []
+    index = found.worst.index
+    return await compute(request, lambda: suspects(subject, name, index), "suspects")
 
 
 def _chosen(run: Run, name: str, b: int | None, h: int | None) -> tuple[int, int]:

@@ -95,6 +95,7 @@ def test_a_head_that_is_named_is_shown(live: Live) -> None:
         ("heatmap/o", {"columns": "1"}, 422),
         ("heatmap/o", {"columns": "0:" + "9" * 30}, 422),
         ("anatomy/dq", {}, 404),
+        ("suspects/dq", {}, 404),
         ("anatomy/o.repeat", {}, 404),
         ("heatmap/dq", {}, 404),
         ("heatmap/o.guards", {}, 404),
@@ -153,6 +154,18 @@ def test_an_output_is_taken_apart_over_all_its_heads(live: Live) -> None:
     assert found["worst"][0]["index"] == {"b": 1, "i": 11, "h": 3, "d": 3}
     assert found["worst"][0]["actual"] == 9
     assert sum(found["ulps"]["buckets"]) + found["ulps"]["zero"] == 2 * 12 * 4 * 4
+
+
+def test_what_wrong_values_look_like_is_told(live: Live) -> None:
+    page = live.page()
+    run = live.submit("forward:T=12,H=2,D=4", page=page.id)
+    job = page.next_event("job")
+    lse = np.frombuffer(page.tensors(job, page.inputs(job))["lse"], "<f4")
+    wrong = (lse * np.float32(np.log2(np.e))).tobytes()
+    page.work(job, lse=wrong, **{"lse.repeat": wrong})
+    (said,) = live.client.get(f"/api/runs/{run}/suspects/lse").raise_for_status().json()
+    assert "1.4427 times the right one" in said
+    assert live.client.get(f"/api/runs/{run}/suspects/o").json() == []
 
 
 def test_evicted_tensors_are_said_to_be_evicted(serve: Serve) -> None:

@@ -27,6 +27,7 @@ export class Detail {
     onHead: (b, head) => this.#fetchHead({ b, h: head }),
     onElement: (worst) => this.#goTo(worst),
   });
+  #suspects = h("p", { class: "suspects", "aria-live": "polite" });
   /** Counts the requests: an answer that is late for what is shown now is dropped. */
   #request = { head: 0, output: 0 };
   #transport;
@@ -80,6 +81,8 @@ export class Detail {
     );
     const parts = [];
     if (report) parts.push(sentence(sentenceOf(report, check.outputs), check.status));
+    this.#suspects.textContent = "";
+    if (report?.status === "fail" && judged.length) parts.push(this.#suspects);
     if (judged.length) {
       parts.push(this.#outputChoice(judged), this.#anatomy.above, this.#heatmap.element);
       parts.push(this.#anatomy.below);
@@ -149,15 +152,20 @@ export class Detail {
     if (!this.#shown) return;
     const { entry, output } = this.#shown;
     const request = ++this.#request.output;
+    const late = () => request !== this.#request.output;
+    this.#suspects.textContent = "";
     await this.#fetchHead({});
-    if (request !== this.#request.output) return;
+    if (late()) return;
     try {
       const found = await this.#transport.get(`/api/runs/${entry.run}/anatomy/${output}`);
-      if (request !== this.#request.output) return;
+      if (late()) return;
       this.#anatomy.show(found);
       this.#mark();
+      if (!found.wrong) return;
+      const suspects = await this.#transport.get(`/api/runs/${entry.run}/suspects/${output}`);
+      if (!late()) this.#suspects.textContent = looks(output, suspects);
     } catch (error) {
-      if (request === this.#request.output) this.#anatomy.fail(error);
+      if (!late()) this.#anatomy.fail(error);
     }
   }
 
@@ -200,6 +208,17 @@ export class Detail {
  */
 function sentence(text, status) {
   return h("p", { class: "sentence", "data-status": status }, text);
+}
+
+/**
+ * @param {string} output
+ * @param {string[]} suspects
+ */
+function looks(output, suspects) {
+  if (!suspects.length) return `${output} looks like none of the mistakes that this page knows.`;
+  const [first] = suspects;
+  if (!first.startsWith("as if")) return `In ${output}, ${first}.`;
+  return `${output} looks ${suspects.join(", or ")}.`;
 }
 
 /**
