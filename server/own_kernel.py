@@ -25,6 +25,7 @@ from server.shader_files import shader_paths
 MAX_FILES = 8
 MAX_TEXT = 256 << 10
 _USE = re.compile(r"^\s*//\s*@use\b[ \t]*(\S*)", re.MULTILINE)
+_TRIED = re.compile(r"bool|str|int|float|constrained-\w+|TypedConstant|Scratch|list\[.*|\[key\]")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.wgsl")
 
 
@@ -157,23 +158,28 @@ def _dicts(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _said(error: ValidationError) -> str:
-    """The first thing that is wrong, as ``passes[0].grid: …``."""
-    first = min(error.errors(), key=lambda one: len(one["loc"]) == 0)
+    """The most telling of the things that are wrong, as ``passes[0].grid: …``."""
+
+    def telling(one: Mapping[str, Any]) -> tuple[int, bool]:
+        # Of a value that may be of several types, each says that it is not of that type.
+        return -len(_places(one["loc"])), one["type"].endswith("_type")
+
+    first = min(error.errors(), key=telling)
+    places = _places(first["loc"])
+    field = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in places).lstrip(".")
     message = str(first["msg"]).removeprefix("Value error, ")
-    # Which member of a union was tried is no part of the field's name.
-    places = [p for p in first["loc"] if isinstance(p, int) or re.fullmatch(r"\$?[\w.]+", p)]
-    places = [
-        p for p in places if p not in ("str", "int", "float", "bool", "Scratch", "TypedConstant")
-    ]
-    field = ""
-    for place in places:
-        field += f"[{place}]" if isinstance(place, int) else f".{place}"
     if first["type"] == "extra_forbidden":
-        known = ", ".join(Manifest.model_json_schema()["properties"])
-        message = "there is no such field" + (f"; there are {known}" if len(places) == 1 else "")
+        known = [one.alias or name for name, one in Manifest.model_fields.items()]
+        message = "there is no such field"
+        message += f"; there are {', '.join(known)}" if len(places) == 1 else ""
     elif first["type"] != "value_error":
         message += f", not {str(first['input'])[:60]!r}"
-    return f"{field.lstrip('.')}: {message}" if field else message
+    return f"{field}: {message}" if field else message
+
+
+def _places(loc: Sequence[int | str]) -> list[int | str]:
+    """Without the names of union members that were tried, which are no part of a field's name."""
+    return [place for place in loc if isinstance(place, int) or not _TRIED.fullmatch(place)]
 
 
 def _check_texts(manifest: Manifest, files: Mapping[str, str], where: str) -> None:
