@@ -83,6 +83,7 @@ export class Editor {
         indentWithTab,
         ...defaultKeymap,
       ]),
+      EditorView.domEventHandlers({ beforeinput: typeOverSelection }),
       EditorView.updateListener.of(({ docChanged, state }) => {
         if (docChanged && !this.#quiet) onEdit(this.#shown, state.doc.toString());
       }),
@@ -211,6 +212,23 @@ export class Editor {
       extensions: [attributes, this.#changes.of([]), this.extensions],
     });
   }
+}
+
+/**
+ * Text that is typed over a selection. Chromium would give it the colours of what it replaces, as
+ * an inline style, which the page's policy refuses and reports.
+ *
+ * @param {InputEvent} event
+ * @param {EditorView} view
+ */
+function typeOverSelection(event, view) {
+  const { state } = view;
+  const typed = event.inputType === "insertText" && event.data !== null && !event.isComposing;
+  if (!typed || state.readOnly || state.selection.main.empty) return false;
+  const insert = state.replaceSelection(/** @type {string} */ (event.data));
+  view.dispatch(insert, { scrollIntoView: true, userEvent: "input.type" });
+  event.preventDefault();
+  return true;
 }
 
 /**
