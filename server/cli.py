@@ -16,6 +16,7 @@ from server import (
     __version__,
     cli_bench,
     cli_check,
+    cli_compare,
     cli_doctor,
     cli_golden,
     cli_history,
@@ -49,6 +50,7 @@ app.command("golden")(cli_golden.golden)
 app.command("train")(cli_train.train)
 app.command("trace")(cli_trace.trace)
 app.command("tune")(cli_tune.tune)
+app.command("compare")(cli_compare.compare)
 app.command("serve")(cli_serve.serve)
 app.command("history")(cli_history.history)
 app.command("repro")(cli_repro.repro)

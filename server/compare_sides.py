@@ -1,0 +1,87 @@
+"""What one side of a comparison is: a kernel of ours, a file, or a run of the history."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from server import own_kernel
+from server.cases import Case
+from server.errors import CaseError
+from server.history import History
+from server.history_own import FOLDER
+from server.history_place import history_file
+from server.paths import STATIC
+from server.replay import plan
+from server.repro import write_repro
+from server.repro_file import parse_repro
+from server.selection import kernel_names
+
+_RUN = re.compile(r"last|[0-9a-f]{6,32}")
+_MANIFEST = f"{FOLDER}manifest.json"
+
+
+@dataclass(frozen=True)
+class Side:
+    """``options`` are arguments of ``Harness.run`` and ``Harness.bench``; ``kernel`` is the case's
+    unless ``own`` says otherwise."""
+
+    label: str
+    kernel: str = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def case(self, case: Case) -> Case:
+        """What this side runs of ``case``."""
+        return case.replace(kernel=self.kernel)
+
+
+def read_side(word: str, history: Path | None = None) -> Side:
+    """From a word of the command line: a kernel's name, the path of a .wgsl file, or a run's id
+    (``last``, an id, or six or more characters of its beginning).
+
+    ``history``: the file; None takes this user's. Raises CaseError when it is none of them, and
+    ManifestError for a file whose manifest is wrong.
+    """
+    if word.endswith(".wgsl"):
+        own = own_kernel.read(Path(word))
+        return Side(str(own["name"]), options={"own": own})
+    names = kernel_names()
+    if word in names:
+        return Side(word, word)
+    if _RUN.fullmatch(word):
+        return _kept(word, history or history_file())
+    raise CaseError(
+        f"{word!r} is no kernel ({', '.join(names)}), no .wgsl file, and no run of the history"
+    )
+
+
+def _kept(word: str, path: Path | None) -> Side:
+    if path is None:
+        raise CaseError(f"{word!r} may be a run, but no history is kept here")
+    history = History(path)
+    run = history.find(word)
+    kept = history.get(run)
+    if kept is None:  # deleted a moment ago
+        raise CaseError(f"the history {path} has no run {run!r} any more")
+    label = f"run {run[:8]}"
+    texts = history.texts(run)
+    if _MANIFEST in texts:
+        return Side(f"{label} ({kept.row['own']})", options={"own": _own(kept.row["own"], texts)})
+    how = plan(parse_repro(write_repro(history, kept), label), STATIC)
+    options = {"shaders": how.shaders, "tuned": how.tuned}
+    return Side(f"{label} ({how.case.kernel})", how.case.kernel, options, tuple(how.notes))
+
+
+def _own(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    files = {
+        path.removeprefix(FOLDER): text
+        for path, text in texts.items()
+        if path.startswith(FOLDER) and path != _MANIFEST
+    }
+    own = {"name": name, "manifest": json.loads(texts[_MANIFEST]), "files": files}
+    return own_kernel.checked(own, "the run's manifest")
