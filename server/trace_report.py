@@ -21,7 +21,9 @@ MOST_VALUES = 5000
 
 
 def to_dict(trace: Trace, case: Case, done: Done, kappa: float) -> dict[str, Any]:
-    """What ``GET /api/runs/{run}/trace`` answers; numbers that JSON lacks are null or strings."""
+    """What ``GET /api/runs/{run}/trace`` answers; numbers that JSON lacks are strings, and
+    null is what was not told.
+    """
     told = trace.told
     departure = trace.departure
     found: dict[str, Any] = {
@@ -72,7 +74,7 @@ def _step(step: Step) -> dict[str, Any]:
         "keys": step.keys,
         "rows": {
             name: {
-                "actual": quantity.actual.tolist(),
+                "actual": np.where(quantity.told, quantity.actual, None).tolist(),
                 "expected": quantity.expected.tolist(),
                 "ratio": quantity.ratio.tolist(),
             }

@@ -217,6 +217,14 @@ export class Transport {
 
   /**
    * @param {string} path
+   * @returns {Promise<ArrayBuffer>}
+   */
+  async bytes(path) {
+    return (await send(path, {})).arrayBuffer();
+  }
+
+  /**
+   * @param {string} path
    * @returns {Promise<any>}
    */
   async get(path) {

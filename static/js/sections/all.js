@@ -2,6 +2,7 @@
 import { DevicesSection } from "./devices.js";
 import { KernelSection } from "./kernel.js";
 import { SpeedSection } from "./speed.js";
+import { TraceSection } from "./trace.js";
 import { TrainingSection } from "./training.js";
 
 /**
@@ -14,6 +15,7 @@ import { TrainingSection } from "./training.js";
 export function allSections(context) {
   return [
     new KernelSection(context),
+    new TraceSection(context),
     new SpeedSection(context),
     new TrainingSection(context),
     new DevicesSection(context),
