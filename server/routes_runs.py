@@ -82,6 +82,10 @@ async def create(
         _admit_inputs(cases, store, request.app.state.settings)
     own = None if body.own is None else own_kernel.checked(body.own.model_dump())
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
+    shaders = body.shaders
+    if body.like is not None:
+        like = await _run(body.like, store)
+        shaders, own = like.shaders | shaders, own or like.own
     runs = [
         store.submit(
             case,
@@ -90,7 +94,7 @@ async def create(
             timeout_s=body.timeout_s,
             asker=body.asker,
             posted=body.posted,
-            shaders=body.shaders,
+            shaders=shaders,
             own=own,
             trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
         )

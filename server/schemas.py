@@ -77,6 +77,9 @@ class RunRequest(Request):
         default={}, max_length=40, description="edited texts of shader files, by path"
     )
     trace: TraceIn | None = None
+    like: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = Field(
+        default=None, description="a run whose edited texts, or kernel of its own, run again"
+    )
     own: OwnIn | None = Field(default=None, description="a kernel that is not ours")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from server.attention_problem import Array
 from server.cases import Case
 from server.report import Done, jsonable
-from server.trace import FORWARD, Step, Trace
+from server.trace import FORWARD, Quantity, Step, Trace
 from server.trace_reference import BY_ROW
 from server.trace_words import mark, sentence
 
@@ -74,7 +74,7 @@ def _step(step: Step) -> dict[str, Any]:
         "keys": step.keys,
         "rows": {
             name: {
-                "actual": np.where(quantity.told, quantity.actual, None).tolist(),
+                "actual": _told(quantity),
                 "expected": quantity.expected.tolist(),
                 "ratio": quantity.ratio.tolist(),
             }
@@ -91,6 +91,12 @@ def _step(step: Step) -> dict[str, Any]:
             for name, quantity in step.quantities.items()
         },
     }
+
+
+def _told(quantity: Quantity) -> list[float | None]:
+    """None where nothing was told, which a NaN that was told is not."""
+    pairs = zip(quantity.actual.tolist(), quantity.told.tolist(), strict=True)
+    return [value if told else None for value, told in pairs]
 
 
 def planes(step: Step) -> dict[str, Array]:

@@ -14,6 +14,7 @@
  * @property {Record<string, string>} [shaders]  edited texts by path
  * @property {Record<string, unknown>} [own]  a kernel that is not ours
  * @property {import("./trace-buffer.js").Wanted} [trace]
+ * @property {string} [like]  a run whose edited texts run again
  *
  * @typedef {object} OwnText a text that another part has edited in the kernel section's editor
  * @property {string} name  what it is listed as

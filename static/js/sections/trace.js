@@ -108,6 +108,8 @@ export class TraceSection {
         .map(([name, text]) => [name, Number(text)]),
     );
     const shaders = editor?.shaders() ?? {};
+    const { entry } = this.context.detail;
+    const like = entry?.case === id && entry.report?.edited?.length ? entry.run : "";
     this.busy = true;
     this.#say("Tracing …");
     this.context.refresh();
@@ -115,7 +117,7 @@ export class TraceSection {
       const request = transport.requestRuns({
         case: id,
         ...choiceOnShow(),
-        ...(Object.keys(shaders).length && { shaders }),
+        ...(Object.keys(shaders).length ? { shaders } : like && { like }),
         trace: { b: 0, h: 0, ...numbers },
       });
       const { runs } = await request;
