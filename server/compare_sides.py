@@ -12,7 +12,7 @@ from typing import Any
 from server import own_kernel
 from server.cases import Case
 from server.errors import CaseError
-from server.history import History
+from server.history import History, Kept
 from server.history_own import FOLDER
 from server.history_place import history_file
 from server.paths import STATIC
@@ -68,8 +68,13 @@ def _kept(word: str, path: Path | None) -> Side:
     kept = history.get(run)
     if kept is None:  # deleted a moment ago
         raise CaseError(f"the history {path} has no run {run!r} any more")
-    label = f"run {run[:8]}"
-    texts = history.texts(run)
+    return kept_side(history, kept)
+
+
+def kept_side(history: History, kept: Kept) -> Side:
+    """What a run of the history ran. Raises CaseError for one that cannot be repeated."""
+    label = f"run {kept.row['run'][:8]}"
+    texts = history.texts(kept.row["run"])
     if _MANIFEST in texts:
         return Side(f"{label} ({kept.row['own']})", options={"own": _own(kept.row["own"], texts)})
     how = plan(parse_repro(write_repro(history, kept), label), STATIC)

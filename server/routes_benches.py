@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from server import shader_files
+from server import own_kernel, shader_files
 from server.bench import Bench
 from server.benches import BenchStore
 from server.cases import Case
@@ -75,7 +75,8 @@ async def create(
         changes["seed"] = int(body.seed, 0)
     case = Case.parse(body.case).replace(**changes)
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
-    bench = store.submit(case, page=body.page, samples=body.samples, shaders=body.shaders)
+    own = None if body.own is None else own_kernel.checked(body.own.model_dump())
+    bench = store.submit(case, page=body.page, samples=body.samples, shaders=body.shaders, own=own)
     response.headers["Location"] = f"/api/benches/{bench.id}"
     return BenchCreated(bench=bench.id, run=bench.run.id, case=str(case))
 

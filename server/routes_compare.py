@@ -1,4 +1,7 @@
-"""Two finished runs of one case beside each other: ``GET /api/compare?a=RUN&b=RUN``."""
+"""Two kernels on one case: what an earlier run ran, and how far two finished runs are apart.
+
+``GET /api/compare/sides/{run}`` · ``GET /api/compare?a=RUN&b=RUN``
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse
 
 from server.compare import differences, same_work
+from server.compare_sides import kept_side
+from server.history_schema import HistoryError
 from server.problems import Problem
 from server.routes_heatmap import compute
+from server.routes_history import KeptRun, Known
 from server.run import Run
 from server.runs import RunStore
 from server.strict_json import StrictRoute
@@ -34,6 +40,24 @@ async def compare(a: RunId, b: RunId, request: Request) -> JSONResponse:
         return {"a": a, "b": b, "outputs": {name: each.to_dict() for name, each in found.items()}}
 
     return JSONResponse(await compute(request, work, "compare"))
+
+
+@router.get("/compare/sides/{run}")
+def side(kept: KeptRun, history: Known) -> JSONResponse:
+    """What a run of the history ran, as ``POST /api/runs`` and ``POST /api/benches`` take it."""
+    try:
+        found = kept_side(history, kept)
+    except HistoryError as error:
+        raise Problem(503, "history", error.message) from None
+    return JSONResponse(
+        {
+            "label": found.label,
+            "kernel": found.kernel,
+            "shaders": found.options.get("shaders", {}),
+            "own": found.options.get("own"),
+            "notes": list(found.notes),
+        }
+    )
 
 
 def _finished(store: RunStore, run_id: str) -> Run:

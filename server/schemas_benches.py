@@ -15,6 +15,7 @@ from server.schemas import (
     FromPage,
     Nanoseconds,
     Number,
+    OwnIn,
     PageName,
     Request,
     Seed,
@@ -37,6 +38,7 @@ class BenchRequest(Request):
     shaders: dict[Short, WGSL] = Field(
         default={}, max_length=40, description="edited texts of shader files, by path"
     )
+    own: OwnIn | None = Field(default=None, description="a kernel that is not ours")
 
 
 class BenchCreated(BaseModel):

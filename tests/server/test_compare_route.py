@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import numpy as np
 from conftest import CASE, Live, Serve
 
@@ -49,6 +52,42 @@ def test_what_cannot_be_compared_is_refused(live: Live) -> None:
     live.client.post(f"/api/runs/{waiting}/cancel")
     status, found = compare(live, first, waiting)
     assert (status, found["type"]) == (404, "urn:fa2:problem:no-tensor")
+
+
+def test_what_an_earlier_run_ran_is_told_as_a_request_takes_it(
+    serve: Serve, tmp_path: Path
+) -> None:
+    live = serve(history=tmp_path / "history.db")
+    edits = {"common/masking.wgsl": "// edited\n"}
+    page = live.page()
+    made = live.submit(CASE, page=page.id, shaders=edits)
+    page.work(page.next_event("job"))
+    for _ in range(100):
+        response = live.client.get(f"/api/compare/sides/{made}")
+        if response.status_code == 200:
+            break
+        time.sleep(0.05)  # the history writes behind the verdict
+    found = response.json()
+    assert found["label"] == f"run {made[:8]} (fa2_forward)"
+    assert (found["kernel"], found["shaders"], found["own"]) == ("fa2_forward", edits, None)
+    body = {"case": CASE, "kernel": found["kernel"], "shaders": found["shaders"], "page": page.id}
+    assert live.client.post("/api/benches", json=body).status_code == 201
+    assert live.client.get("/api/compare/sides/00").status_code == 404
+    assert live.client.get("/api/compare/sides/..%2Fx").status_code in (404, 422)
+
+
+def test_a_benchmark_takes_a_kernel_of_one_s_own_and_refuses_a_wrong_manifest(live: Live) -> None:
+    page = live.page()
+    text = "@compute @workgroup_size(1) fn main() {}"
+    own = {"name": "mine", "manifest": {"grid": ["T"]}, "files": {"mine.wgsl": text}}
+    made = live.client.post("/api/benches", json={"case": CASE, "page": page.id, "own": own})
+    assert made.status_code == 201, made.text
+    assert page.next_event("job")["own"]["files"] == {"mine.wgsl": text}
+    live.client.post(f"/api/benches/{made.json()['bench']}/cancel")
+    own["manifest"] = {"grids": ["T"]}
+    refused = live.client.post("/api/benches", json={"case": CASE, "own": own})
+    assert refused.status_code == 422
+    assert "grids" in refused.json()["detail"]
 
 
 def test_evicted_outputs_are_said_to_be_gone(serve: Serve) -> None:
