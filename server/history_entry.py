@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -43,7 +44,7 @@ class Circumstances:
             "python": platform.python_version(),
             "numpy": np.__version__,
             "platform": platform.platform(),
-            "launched": dict(launched),
+            "launched": {**launched, "args": [_without_login(a) for a in launched.get("args", ())]},
         }
         return cls(origin, environment)
 
@@ -168,6 +169,15 @@ def worst_ratio(report: Report | None) -> float | None:
     """The largest |error| / allowed; inf where one is NaN; None when nothing was compared."""
     ratios = [output.worst_ratio for output in report.outputs.values()] if report else []
     return max((math.inf if math.isnan(r) else float(r) for r in ratios), default=None)
+
+
+def _without_login(argument: str) -> str:
+    """A browser's argument without the user and password of a URL in it.
+
+    >>> _without_login("--proxy-server=http://me:secret@proxy:3128")
+    '--proxy-server=http://proxy:3128'
+    """
+    return re.sub(r"//[^/@\s]*@", "//", argument)
 
 
 def own_name(own: Mapping[str, Any] | None) -> str:

@@ -32,7 +32,7 @@ class Live:
     """A running server. ``client`` speaks to it the way curl does: no Origin, no Sec-Fetch-Site."""
 
     def __init__(self, **overrides: Any) -> None:
-        quick = {"port": 0, "reap_s": 0.02, "watch_shaders": False}
+        quick = {"history": None, "port": 0, "reap_s": 0.02, "watch_shaders": False}
         self.settings = Settings(**{**quick, **overrides})
         self.app = create_app(self.settings)
         self.socket = socket.create_server(("127.0.0.1", 0))
