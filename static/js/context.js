@@ -56,6 +56,8 @@
  * @property {(add: (body: RunBody) => RunBody) => void} addToRuns  a say in every run that this
  *   page starts, whoever starts it
  * @property {KernelEditor} [editor]  of the kernel section, which puts it here
+ * @property {() => Record<string, unknown> | null} [ownKernel]  one's own kernel, as runs take it
+ *   (`own`); null while none is loaded. The section of own kernels puts it here
  *
  * @typedef {object} Section a part of the page
  * @property {boolean} [busy]  it has something running

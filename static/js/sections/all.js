@@ -1,4 +1,5 @@
 // @ts-check
+import { CompareSection } from "./compare.js";
 import { DevicesSection } from "./devices.js";
 import { KernelSection } from "./kernel.js";
 import { SpeedSection } from "./speed.js";
@@ -16,6 +17,7 @@ export function allSections(context) {
   return [
     new KernelSection(context),
     new TraceSection(context),
+    new CompareSection(context),
     new SpeedSection(context),
     new TrainingSection(context),
     new DevicesSection(context),
