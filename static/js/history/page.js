@@ -104,8 +104,11 @@ function hasOption(select, value) {
 function ask() {
   const said = Object.fromEntries(FILTERS.map((key) => [key, field(key).value.trim()]));
   query = /** @type {import("./query.js").Query} */ (said);
-  history.pushState(null, "", pageUrl(query, chosen));
-  load(null);
+  const url = pageUrl(query, chosen);
+  // Enter changes a field and submits the form: one question, one step back.
+  if (url === location.pathname + location.search) return load(null);
+  history.pushState(null, "", url);
+  return load(null);
 }
 
 /** @param {number | null} before  the `next` of the page before; null = from the newest */

@@ -1,0 +1,146 @@
+"""From a run to the history, from there to a zip file, and from the zip to the same run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fa2_process import fa2
+from page_tab import SOON_MS, Tab, broken, chromium_browsers
+
+from server.harness import Harness
+from server.history import History
+from server.replay import replay
+from server.repro_file import read_repro
+from server.service import Service
+from server.settings import Settings
+
+CASE = "forward:T=40,H=2,D=8,kernel=fa2_forward"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with chromium_browsers(True) as (one,):
+        yield one
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    path = tmp_path_factory.mktemp("history") / "history.db"
+    with Service(Settings(port=0, history=path)) as running:
+        yield running
+
+
+@pytest.fixture
+def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
+    yield tab
+    tab.close()
+
+
+def ran(tab: Tab, case: str = CASE, **options: Any) -> str:
+    """The id of a run that this page has done and that the history has."""
+    run = tab.service.store.submit(case, page=tab.id, **options)
+    run.future.result(SOON_MS / 1000)
+    tab.page.wait_for_function(
+        "async (run) => (await fetch(`/api/history/${run}`)).ok", arg=run.id, timeout=SOON_MS
+    )
+    return run.id
+
+
+def repro_of(tab: Tab, run: str, folder: Path) -> Path:
+    """What the page's link to the repro downloads."""
+    tab.page.goto(f"{tab.service.url}/history?run={run}")
+    with tab.page.expect_download() as started:
+        tab.page.click("#report-body a.button:has-text('Repro zip')")
+    file = folder / started.value.suggested_filename
+    started.value.save_as(file)
+    return file
+
+
+def test_a_run_is_shared_found_in_the_history_and_replayed(
+    tab: Tab, harness: Harness, tmp_path: Path
+) -> None:
+    tab.open(f"&case={CASE}&run=1", state="finished")
+    tab.page.click("#detail details.share > summary")
+    tab.page.click("#detail .share-line:has(label:text-is('Command')) button")
+    said = tab.page.locator("#detail .share-said", has_text="Command")
+    said.wait_for()
+    fields = tab.page.locator("#detail .share-text")
+    texts = [fields.nth(n).input_value() for n in range(fields.count())]
+    assert texts == [
+        f"{tab.service.url}/webgpu-test?case={CASE}&run=1",
+        f"fa2 run '{CASE}'",
+        f"pytest --pyargs server.pytest_cases --fa2-case '{CASE}'",
+    ]
+    tab.page.click("#detail .share-zip a:has-text('In the history')")
+    tab.page.wait_for_selector("#report-body .message")
+    assert tab.page.get_attribute("#rows a[aria-current]", "href") in tab.page.url
+    run = tab.page.get_attribute("#rows a[aria-current]", "data-run")
+    assert run is not None
+    found = replay(read_repro(repro_of(tab, run, tmp_path)), harness)
+    assert found.same_verdict
+    assert found.same_inputs
+    assert found.same_shader
+    assert {one.said() for one in found.outputs} == {"bit-equal"}
+    assert found.notes == []
+    assert tab.complaints == []
+
+
+def test_a_broken_kernel_replays_as_broken_here_and_on_the_command_line(
+    tab: Tab, harness: Harness, tmp_path: Path
+) -> None:
+    tab.open()
+    shaders = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
+    file = repro_of(tab, ran(tab, shaders=shaders), tmp_path)
+    assert file.name.startswith("fa2-fail-")
+    recorded = read_repro(file)
+    assert recorded.outputs.keys() == {"o", "lse"}
+    found = replay(recorded, harness)
+    assert (found.report.status, found.same_verdict) == ("fail", True)
+    assert {one.said() for one in found.outputs} == {"bit-equal"}
+    assert found.notes == ["in place of the installed texts: fa2_forward.wgsl"]
+    assert harness.run(CASE).status == "pass"  # the replaced text was for that run alone
+    done = fa2("replay", str(file), "--no-history")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[-1] == "FAIL: as recorded"
+
+
+def test_runs_are_filtered_plotted_and_opened_by_keyboard(tab: Tab) -> None:
+    tab.open()
+    shaders = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
+    right, wrong = ran(tab, "forward:T=8,D=4"), ran(tab, shaders=shaders)
+    tab.page.goto(f"{tab.service.url}/history")
+    tab.page.wait_for_selector("main[data-state='ready']")
+    tab.page.focus("#plots figure:first-child .chart")
+    tab.page.keyboard.press("End")
+    assert "fail" in tab.page.inner_text("#plots figure:first-child .history-readout")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url(f"**/history?run={wrong}")
+    tab.page.wait_for_selector("#report-body .message[data-status='fail']")
+    assert tab.page.evaluate("document.activeElement.id") == "report"
+    tab.page.select_option("#status", "pass")
+    tab.page.fill("#case", "T=8,D=4")
+    tab.page.press("#case", "Enter")
+    tab.page.wait_for_function("() => document.querySelectorAll('#rows tr').length === 1")
+    assert tab.page.get_attribute("#rows a", "data-run") == right
+    tab.page.go_back()
+    tab.page.wait_for_function("() => document.querySelectorAll('#rows tr').length > 1")
+    tab.page.goto(f"{tab.service.url}/history?case=nothing-is-called-this")
+    empty = tab.page.locator("#empty", has_text="No run is like that")
+    empty.wait_for()
+    assert tab.complaints == []
+
+
+def test_a_forgotten_run_asks_once_and_is_gone(tab: Tab) -> None:
+    tab.open()
+    run = ran(tab, "forward:T=8,D=4")
+    tab.page.goto(f"{tab.service.url}/history?run={run}")
+    button = tab.page.locator("#report-body button.push")
+    button.click()
+    assert History(tab.service.settings.history).get(run) is not None  # type: ignore[arg-type]
+    button.click()
+    tab.page.locator("#report-body .empty").wait_for()
+    assert History(tab.service.settings.history).get(run) is None  # type: ignore[arg-type]
