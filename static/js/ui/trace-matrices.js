@@ -147,5 +147,8 @@ function valueText(value) {
 }
 
 /** @param {Matrix} matrix */
-const hintOf = ({ across }) =>
-  `Rows go down, ${across}s across. Grey: masked; hatched: beyond its bound; crosses: not told. Point at a cell.`;
+const hintOf = ({ across }) => `Rows go down, ${across}s across. Point at a cell.`;
+
+/** What the colours mean, once for all pictures. */
+export const LEGEND =
+  "Blue: below zero, orange: above; grey: masked; hatched: beyond its bound; crosses: not told.";
