@@ -132,6 +132,8 @@ def _candidates(axis: str, x: Ints, wrong: Ints, geometry: Geometry) -> list[Cla
     size = (geometry.tile or {}).get(axis, 0)
     if size > 1 and axis in TILES:
         found += _tile_claims(axis, x, wrong, size)
+    if axis == "i" and geometry.last_key is not None:
+        found.append(Claim("in rows that see no key", geometry.last_key[x] < 0))
     if axis == "i" and geometry.last_key is not None and geometry.tile:
         found += _first_key_tile(geometry.last_key[x], geometry.tile.get("j", 0))
     for word, rest in (("odd", 1), ("even", 0)):

@@ -7,23 +7,26 @@ among them; so it takes a fraction of what judging took, and says so.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from server.attention_problem import F64, Array
+from server.attention_problem import F64, Array, Problem
 from server.judged_parts import Part, Subject
 from server.measure import BY_KEY
-from server.mistakes import Mistake, Place, mistakes
+from server.mistake import Mistake, Place
+from server.mistakes import mistakes
 from server.outputs import AXES
-from server.reference import Assembly, walk
+from server.reference import Assembly, Block, walk
 from server.relations import CLOSE, relation
 from server.verdict import Output, ratios
 
 LOOKED_AT = 48
 """Rows or keys that are compared."""
-MOST_SCORES = 1 << 22
-"""dk and dv need every score of a head and its group; where there are more, no mistake is tried."""
+MOST_SCORES = {"row": 1 << 22, "key": 1 << 18}
+"""Scores of a head and its group (dk and dv need them all); where there are more, no mistake is
+tried."""
 NAMED = 2
 FITS = 0.99
 """Share of the elements that a mistake has to explain."""
@@ -42,17 +45,25 @@ def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
     wrong = ~(ratios(output.actual, output.expected, output.allowed) <= 1)
     if not wrong.any():
         return []
-    found = []
+    found, untried = list[str](), ""
     if subject.sample() is None and np.isfinite(output.actual).mean() > 0.5:
         place = Place(subject.problem, index["b"], kv_head, dict(subject.tile))
         picks = _looked_at(output, wrong)
-        if name not in BY_KEY or _scores(place) <= MOST_SCORES:
+        most = MOST_SCORES["key" if name in BY_KEY else "row"]
+        if _scores(place) > most:
+            untried = (
+                f"no known mistake was tried: a head has {_scores(place)} scores, too many beyond "
+                f"{most}; a shorter case has fewer"
+            )
+        else:
             tried = (m for m in mistakes(place) if name in m.outputs)
-            fit = (m for m in tried if _explains(m, output, picks))
+            right = Right(place.part, picks)
+            fit = (m for m in tried if _explains(_values(m, name, picks, right), output, picks))
             found = [f"as if {mistake.says}" for mistake in itertools.islice(fit, NAMED)]
+            found = found or _other_scale(place.part, output, picks)
     if not found:
         said = relation(*_plane(output, wrong), float(subject.case.scale_f32))
-        found = [said] if said else []
+        found = [said or untried] if said or untried else []
     return found
 
 
@@ -85,29 +96,91 @@ def _looked_at(output: Output, wrong: Array) -> Picks:
     return Picks(axis, np.unique(np.concatenate(some)))
 
 
-def _explains(mistake: Mistake, output: Output, picks: Picks) -> bool:
-    """Whether the kernel's values are those of the mistake, and not those of the truth."""
-    name = output.name
+class Right:
+    """L and Δ of the right forward, [heads, rows], of the rows that are walked."""
+
+    def __init__(self, problem: Problem, picks: Picks) -> None:
+        self._problem, self._picks = problem, picks
+
+    @cached_property
+    def _arrays(self) -> tuple[F64, F64]:
+        rows = self._picks.chosen.get("rows")
+        whole = Assembly(self._problem, ("lse", "o"), rows=rows)
+        for block in walk(self._problem, rows=rows):
+            whole.add(block, block.outputs())
+        assert self._problem.do is not None
+        do = self._problem.do if rows is None else self._problem.do[:, rows]
+        delta = (do * whole.arrays["o"]).sum(axis=3)
+        return whole.arrays["lse"][0], delta[0].T
+
+    def in_place(self, block: Block) -> Block:
+        """The block of a wrong backward that has the right L, Δ and outer scale."""
+        lse, delta = (array[block.h, block.at][:, None] for array in self._arrays)
+        assert block.do is not None
+        p = np.where(block.seen & np.isfinite(lse), block.p * np.exp(block.lse[:, None] - lse), 0)
+        ds = p * (block.do @ block.v.T - delta)
+        return replace(block, p=p, ds=ds, scale=self._problem.scale)
+
+
+def _values(mistake: Mistake, name: str, picks: Picks, right: Right) -> F64:
+    """What the mistake gives in the rows or keys that are compared."""
     whole = Assembly(mistake.problem, (name,), **picks.chosen)
     with np.errstate(all="ignore"):
         for block in walk(mistake.problem, **picks.chosen):
-            whole.add(block, mistake.pieces(block))
-        axis = AXES[name].index(picks.axis)
-        actual, expected, allowed = (
-            array.take(picks.at, axis).astype(np.float64)
-            for array in (output.actual, output.expected, output.allowed)
-        )
-        value = whole.arrays[name]
+            made = right.in_place(block) if mistake.by_right_lse else block
+            whole.add(block, mistake.pieces(made))
+    return whole.arrays[name]
+
+
+def _explains(value: F64, output: Output, picks: Picks) -> bool:
+    """Whether the kernel's values are these, and not those of the truth."""
+    with np.errstate(all="ignore"):
+        actual, expected, allowed = _picked(output, picks)
         empty = np.isneginf(value)
         error = np.where(empty, np.where(actual <= -1e30, 0.0, np.inf), np.abs(actual - value))
         slack = 4 * allowed + _close(output) * np.abs(np.where(empty, 0.0, value))
         fits = error <= slack
         differs = ~(np.abs(expected - value) <= 4 * slack) & ~(empty & np.isneginf(expected))
-        explained = fits & differs
         told = ~(ratios(actual, expected, allowed) <= 1)
         return bool(
-            explained.any() and fits.mean() >= FITS and (fits & told).sum() >= FITS * told.sum()
+            (fits & differs).any()
+            and fits.mean() >= FITS
+            and (fits & told).sum() >= FITS * told.sum()
         )
+
+
+def _picked(output: Output, picks: Picks) -> tuple[F64, F64, F64]:
+    axis = AXES[output.name].index(picks.axis)
+    arrays = (output.actual, output.expected, output.allowed)
+    a, e, w = (array.take(picks.at, axis).astype(np.float64) for array in arrays)
+    return a, e, w
+
+
+def _other_scale(problem: Problem, output: Output, picks: Picks) -> list[str]:
+    """Whether scores that are some per cent too large or too small explain the values.
+
+    Gauss-Newton from the right scale: each step compares the error with what a small change of
+    the scale would do.
+    """
+    name, factor = output.name, 1.0
+    actual, _, _ = _picked(output, picks)
+    right = Right(problem, picks)
+
+    def value(at: float) -> F64:
+        changed = replace(problem, scale=problem.scale * at)
+        return _values(Mistake("", (name,), changed), name, picks, right)
+
+    with np.errstate(all="ignore"):
+        for _ in range(4):
+            now = value(factor)
+            slope = (value(factor + 1e-4) - now) / 1e-4
+            known = np.isfinite(slope) & np.isfinite(actual - now)
+            factor += float(((actual - now) * slope)[known].sum() / (slope * slope)[known].sum())
+            if not 0.5 < factor < 2:
+                return []
+    if not _explains(value(factor), output, picks):
+        return []
+    return [f"as if the scale of the scores were {factor:.5g} times what it should be"]
 
 
 def _close(output: Output) -> float:

@@ -99,6 +99,12 @@ def test_the_diagonal_is_seen():
     assert at(lambda b, h, i, j: (j > i) & (h == 1)) == text
 
 
+def test_rows_that_see_no_key_are_called_that():
+    geometry = Geometry(last_key=np.arange(T) - 10)
+    text = where((1, T, 2, 4), O_AXES, lambda b, i, h, d: i < 10, geometry)
+    assert text == "all in rows that see no key, every element there"
+
+
 def test_gaps_in_a_region_are_counted():
     def choose(b, i, h, d):
         return (h == 1) & ((5 * i + d) % 10 > 0)

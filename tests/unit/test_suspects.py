@@ -9,11 +9,11 @@ from server.inputs import few_weights
 from server.judge import tile_of
 from server.judged_parts import Part, Subject
 from server.measure import Bounds
-from server.mistakes import Place, mistakes
+from server.mistake import Place
+from server.mistakes import mistakes
 from server.outputs import AXES, outputs_of
-from server.reference import Assembly, walk
 from server.relations import relation
-from server.suspects import suspects
+from server.suspects import Picks, Right, _values, suspects
 from server.truths import Truths
 from server.verdict import ratios
 
@@ -42,12 +42,10 @@ def _truth(case):
     return {spec.name: np.zeros(spec.shape, np.float32) for spec in outputs_of(case)}
 
 
-def values(mistake, name):
-    whole = Assembly(mistake.problem, (name,))
-    with np.errstate(all="ignore"):
-        for block in walk(mistake.problem):
-            whole.add(block, mistake.pieces(block))
-    return np.maximum(whole.arrays[name], -3e38)
+def values(place, mistake, name):
+    axis = "j" if name in ("dk", "dv") else "i"
+    picks = Picks(axis, np.arange(place.part.shape[2 if axis == "j" else 1]))
+    return np.maximum(_values(mistake, name, picks, Right(place.part, picks)), -3e38)
 
 
 TOLD = [(BACKWARD, name) for name in ("o", "lse", "dq", "dk", "dv")]
@@ -58,8 +56,8 @@ TOLD += [(OPEN, "o"), (OPEN, "dk"), (CAPPED, "o"), (GROWING, "o"), (GROWING, "ls
 def test_what_a_mistake_gives_is_named_as_that_mistake(text, name):
     one = subject_of(text)
     b, n = one.case.B - 1, one.case.Hkv - 1
-    all_of_them = list(mistakes(Place(one.problem, b, n, dict(one.tile))))
-    gives = {m.says: values(m, name) for m in all_of_them if name in m.outputs}
+    place = Place(one.problem, b, n, dict(one.tile))
+    gives = {m.says: values(place, m, name) for m in mistakes(place) if name in m.outputs}
     axes, group = AXES[name], one.case.H // one.case.Hkv
     head = slice(n, n + 1) if "hkv" in axes else slice(n * group, (n + 1) * group)
     at = tuple({"b": slice(b, b + 1), "h": head, "hkv": head}.get(a, slice(None)) for a in axes)
@@ -80,6 +78,15 @@ def test_what_a_mistake_gives_is_named_as_that_mistake(text, name):
 
 def _alike(a, b):
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["o", "lse", "dq", "dk"])
+def test_a_scale_that_is_a_little_off_is_told(name):
+    one = subject_of("backward:T=37,H=2,D=8")
+    wrong = results(one.case, scale=float(one.case.scale_f32) * 1.002)
+    one.tensors[name][...] = wrong[name]
+    (said,) = suspects(one, name, dict.fromkeys(AXES[name], 1) | {"b": 0})
+    assert said == "as if the scale of the scores were 1.002 times what it should be"
 
 
 @pytest.mark.parametrize("text", [BACKWARD, OPEN, GROWING])

@@ -161,7 +161,7 @@ export class Detail {
       if (late()) return;
       this.#anatomy.show(found);
       this.#mark();
-      if (!found.wrong) return;
+      if (!found.wrong || entry.report?.finding?.check !== "bounded") return;
       const suspects = await this.#transport.get(`/api/runs/${entry.run}/suspects/${output}`);
       if (!late()) this.#suspects.textContent = looks(output, suspects);
     } catch (error) {
