@@ -102,6 +102,7 @@ export class CompareSession {
    * @param {SideState} side
    */
   async #judge(shown, what, side) {
+    this.#check();
     this.#say(shown, `${side.label}: judged`);
     const { runs, cases } = await this.transport.requestRuns({ ...what, ...side.body });
     side.run = runs[0];

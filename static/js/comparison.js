@@ -74,7 +74,7 @@ function differenceTexts(apart) {
  */
 export function formatFactor(a, b) {
   if (a === null || b === null || !(b > 0) || !Number.isFinite(a / b)) return "–";
-  return String(Number((a / b).toPrecision(3)));
+  return threeDigits(a / b);
 }
 
 /**
@@ -111,6 +111,10 @@ export function timeRatio(a, b) {
 /** @param {Span | null} ratio */
 export function formatSpan(ratio) {
   if (!ratio) return "–";
-  const short = (/** @type {number} */ x) => String(Number(x.toPrecision(3)));
-  return `${short(ratio.median)} (${short(ratio.low)} to ${short(ratio.high)})`;
+  return `${threeDigits(ratio.median)} (${threeDigits(ratio.low)} to ${threeDigits(ratio.high)})`;
+}
+
+/** @param {number} x */
+export function threeDigits(x) {
+  return String(Number(x.toPrecision(3)));
 }

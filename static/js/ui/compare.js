@@ -1,6 +1,6 @@
 // @ts-check
 import { STATUS_WORD } from "../checks.js";
-import { formatSpan, rowsOf, spanOf, timeRatio } from "../comparison.js";
+import { formatSpan, rowsOf, spanOf, threeDigits, timeRatio } from "../comparison.js";
 import { formatTime } from "../speed-curves.js";
 import { CompareChart } from "./compare-chart.js";
 import { breakable, byId, h } from "./dom.js";
@@ -157,7 +157,8 @@ function timeRow(a, b, cells) {
   const spans = [spanOf(a.benches), spanOf(b.benches)];
   const texts = [a, b].map((side, n) => timeText(side, spans[n]));
   const ratio = formatSpan(timeRatio(spans[0], spans[1]));
-  return h("tr", {}, h("th", { scope: "row" }, "time"), ...cells(...texts, ratio, "", "", "", ""));
+  const factor = h("td", { colspan: 5, class: "compare-ratio" }, ratio);
+  return h("tr", {}, h("th", { scope: "row" }, "time"), ...cells(...texts), factor);
 }
 
 /**
@@ -183,7 +184,7 @@ function sentence(shown) {
   else if (outputs.length && outputs.every((one) => one.bit_equal))
     parts.push("The results are bit-equal");
   const ratio = timeRatio(spanOf(a.benches), spanOf(b.benches));
-  if (ratio) parts.push(`A takes ${formatSpan(ratio)} of B's time`);
+  if (ratio) parts.push(`A takes ${threeDigits(ratio.median)} times as long as B`);
   const wrong = [a, b].flatMap((side, n) => (side.report?.status === "pass" ? [] : "AB"[n]));
   if (wrong.length) parts.push(`${wrong.join(" and ")} not right, so not timed`);
   return `${shown.case}: ${parts.length ? parts.join(". ") : "both are right"}.`;
