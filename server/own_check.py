@@ -20,7 +20,6 @@ from server.report import Report
 from server.results import USAGE, Results
 from server.selection import Selected, select
 
-
 SAME_FOR_ALL = (ManifestError.kind, CompileError.kind)
 """Every other case would say the same."""
 
@@ -51,10 +50,13 @@ class Checking:
         self._console = make_console()
         self._before: dict[str, Report] = {}
         self._own: dict[str, Any] = {}
+        self._read: dict[Path, bytes | None] = {}  # what was read last
 
     def load(self) -> None:
         """Reads the files and chooses the cases. Raises CaseError and ManifestError."""
+        self._read = self._contents()
         self._own = own_kernel.read(self._kernel, self._manifest, self._grid)
+        self._read = {**self._contents(), **self._read}
         self._selected()
 
     def round(self, harness: Harness) -> int:
@@ -89,7 +91,7 @@ class Checking:
     def watch(self, harness: Harness, code: int) -> int:
         """A round after every save until Ctrl+C; the exit code of the last one."""
         try:
-            for names in saves(self._folders(), self._names):
+            for names in saves(self._folders(), self._changed):
                 self._say(f"\n{', '.join(sorted(names))} saved")
                 code = self._again(harness)
         except KeyboardInterrupt:
@@ -105,12 +107,26 @@ class Checking:
         return self.round(harness)
 
     def _folders(self) -> list[Path]:
-        manifest = self._manifest or self._kernel.with_suffix(".json")
-        return list(dict.fromkeys([self._kernel.parent, manifest.parent]))
+        return list(dict.fromkeys(path.parent for path in self._paths()))
 
-    def _names(self) -> set[str]:
+    def _paths(self) -> list[Path]:
         manifest = self._manifest or self._kernel.with_suffix(".json")
-        return {self._kernel.name, manifest.name, *self._own.get("files", ())}
+        others = [self._kernel.parent / name for name in self._own.get("files", ())]
+        return list(dict.fromkeys([self._kernel, manifest, *others]))
+
+    def _contents(self) -> dict[Path, bytes | None]:
+        found: dict[Path, bytes | None] = {}
+        for path in self._paths():
+            try:
+                found[path] = path.read_bytes()
+            except OSError:
+                found[path] = None
+        return found
+
+    def _changed(self) -> set[str]:
+        """Names of the files that are no longer what was read."""
+        now = self._contents()
+        return {path.name for path, data in now.items() if self._read.get(path) != data}
 
     def _selected(self) -> list[Selected]:
         if self._words or self._suite:

@@ -11,23 +11,26 @@ from server.report import Report
 
 QUIET_MS = 20  # an editor writes a file in several steps; what follows within this belongs to it
 LONGEST_MS = 200
+LOOK_MS = 500  # also without a notice: some file systems send none
 
 
-def saves(folders: Sequence[Path], names: Callable[[], set[str]]) -> Iterator[set[str]]:
-    """The names of the files that were saved, each time some of ``names()`` were.
+def saves(folders: Sequence[Path], changed: Callable[[], set[str]]) -> Iterator[set[str]]:
+    """What ``changed()`` says each time it says anything: asked after every save in the folders.
 
-    Raises KeyboardInterrupt when Ctrl+C is pressed.
+    It compares contents, so that what is saved while cases run is not missed, and what is saved as
+    it was is no news. Raises KeyboardInterrupt when Ctrl+C is pressed.
     """
-    for changes in watch(
+    for _ in watch(
         *[folder.resolve() for folder in folders],
         step=QUIET_MS,
         debounce=LONGEST_MS,
+        rust_timeout=LOOK_MS,
+        yield_on_timeout=True,
         recursive=False,
         watch_filter=None,
     ):
-        saved = {Path(path).name for _, path in changes} & names()
-        if saved:
-            yield saved
+        if names := changed():
+            yield names
 
 
 def side_by_side(before: Mapping[str, Report], now: Sequence[Report]) -> list[str]:
