@@ -4,7 +4,7 @@ import { asRunError } from "../run-error.js";
 import { readSafetensors } from "../safetensors.js";
 import { firstStep, sizesOf, symbol, worstTile } from "../trace-view.js";
 import { byId, h } from "../ui/dom.js";
-import { matrixFigure } from "../ui/trace-matrices.js";
+import { LEGEND, matrixFigure } from "../ui/trace-matrices.js";
 import { rowTable } from "../ui/trace-rows.js";
 import { TraceSteps } from "../ui/trace-steps.js";
 import { showValues } from "../ui/trace-values.js";
@@ -175,9 +175,7 @@ export class TraceSection {
     byId("trace-facts").textContent =
       `b=${trace.b}, h=${trace.h}, rows ${rows[0]}–${rows[1] - 1}, told by ${traced.join(", ")}: ` +
       `${plural(told, "value")}${lost ? `, of which ${lost} found no room` : ""}. Bounds: κ u W of the rows so far.`;
-    this.#say(
-      trace.mark ? `Parts here: ${trace.mark}.` : steps.length ? "Right in every step." : "",
-    );
+    this.#tell(trace.mark ? `Parts here: ${trace.mark}` : trace.sentence);
     const downloads = byId("trace-downloads");
     downloads.hidden = steps.length === 0;
     downloads.replaceChildren(
@@ -204,7 +202,8 @@ export class TraceSection {
       : h("p", { class: "trace-here" }, worstOf(step));
     const old = host.querySelector(".trace-matrices");
     const matrices = old ?? h("div", { class: "trace-matrices" });
-    host.replaceChildren(h("h3", {}, step.title), here, rowTable(trace, step), matrices);
+    const legend = h("p", { class: "hint" }, LEGEND);
+    host.replaceChildren(h("h3", {}, step.title), here, rowTable(trace, step), legend, matrices);
     try {
       const path = `/api/runs/${this.#run}/trace/steps/${n}`;
       const { tensors } = readSafetensors(await this.context.transport.bytes(path));
@@ -241,6 +240,13 @@ export class TraceSection {
   /** @param {string} text */
   #say(text) {
     this.#status.textContent = text;
+    this.#status.classList.remove("visually-hidden");
+  }
+
+  /** For those who do not see the sentence appear. @param {string} text */
+  #tell(text) {
+    this.#say(text);
+    this.#status.classList.add("visually-hidden");
   }
 }
 
