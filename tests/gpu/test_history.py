@@ -144,3 +144,17 @@ def test_a_forgotten_run_asks_once_and_is_gone(tab: Tab) -> None:
     button.click()
     tab.page.locator("#report-body .empty").wait_for()
     assert History(tab.service.settings.history).get(run) is None  # type: ignore[arg-type]
+
+
+def test_axe_finds_nothing_on_the_history_with_and_without_runs(tab: Tab) -> None:
+    from test_axe import violations  # skips where axe-core is not installed
+
+    tab.open()
+    run = ran(tab, shaders=broken("let kv_head = item.h / params.group;", "let kv_head = 0u;"))
+    tab.page.goto(f"{tab.service.url}/history?run={run}")
+    tab.page.locator("#report-body .message").wait_for()
+    tab.page.click("#report-body details.share > summary")
+    assert violations(tab) == ""
+    tab.page.goto(f"{tab.service.url}/history?kernel=none")
+    tab.page.locator("#empty").wait_for()
+    assert violations(tab) == ""
