@@ -68,7 +68,10 @@ class Tab:
         tab = cls(browser.new_page(**options), service, f"{name:_<20}"[:20])
         tab.page.set_default_timeout(SOON_MS)
         tab.page.add_init_script(_SAY_VIOLATIONS)
-        tab.page.on("console", lambda said: tab.complaints.append(f"{said.type}: {said.text}"))
+        tab.page.on(
+            "console",
+            lambda said: tab.complaints.append(f"{said.type}: {said.text} {said.location['url']}"),
+        )
         tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
         tab.page.on("request", lambda request: tab.requests.append(request.url))
         return tab
