@@ -23,6 +23,8 @@ export class CaseCheck {
   refused = "";
   /** What the case was asked as. */
   key = "";
+  /** @type {string[]} of the case that was checked: as it was asked, and in canonical form */
+  #checkedKeys = [];
   #turn = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #choosing;
@@ -40,9 +42,14 @@ export class CaseCheck {
     this.onChange = onChange;
   }
 
-  /** Whether the text of now is known not to compile. */
-  get broken() {
-    return this.checked !== null && hasErrors(this.checked.messages);
+  /** Whether a case, named by its key, is known not to compile. @param {string} key */
+  isBroken(key) {
+    return this.#checkedKeys.includes(key) && hasErrors(this.checked?.messages ?? []);
+  }
+
+  /** A text is another one: what is known is of the earlier. */
+  touched() {
+    this.#checkedKeys = [];
   }
 
   /** Another case may be on show. @param {string} key of it: see `keyOf` */
@@ -61,6 +68,7 @@ export class CaseCheck {
   async again() {
     if (this.job === null && this.key) return this.#find();
     const turn = ++this.#turn;
+    const keys = this.job ? [this.key, keyOf(this.job.case, {})] : [];
     let checked = null;
     let refused = this.job ? "" : this.refused;
     try {
@@ -70,6 +78,7 @@ export class CaseCheck {
     }
     if (turn === this.#turn) {
       this.checked = checked;
+      this.#checkedKeys = keys;
       this.refused = refused;
       await this.onChange();
     }

@@ -77,6 +77,7 @@ def test_a_refused_request_says_why_and_the_next_one_runs(tab: Tab) -> None:
 
 def test_stop_ends_a_suite_without_a_verdict_and_leaves_the_page_ready(tab: Tab) -> None:
     tab.open("&suite=full")
+    tab.page.locator("#lines tr").first.wait_for()
     lines = len(tab.lines())
     tab.page.click("#run")
     tab.page.wait_for_function(

@@ -219,6 +219,7 @@ export class KernelSection {
 
   /** A text is another one: it is checked once nobody types. */
   #changed() {
+    this.#case.touched();
     this.#fromRun = [];
     clearTimeout(this.#timers.typing);
     this.#timers.typing = setTimeout(() => this.#case.again(), TYPING_MS);
@@ -265,11 +266,7 @@ export class KernelSection {
   #addTo(body) {
     // Who names shaders, or brings a kernel, means these and no others.
     if (body.shaders || body.own) return body;
-    const key = keyOf(body.case ?? "", body);
-    if (
-      this.#case.broken &&
-      [this.#case.key, keyOf(this.#case.job?.case ?? "", {})].includes(key)
-    ) {
+    if (this.#case.isBroken(keyOf(body.case ?? "", body))) {
       throw new RunError("compile", this.#case.summary(this.#messages, true));
     }
     this.#results.started(this.#texts());
