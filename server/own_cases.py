@@ -11,6 +11,9 @@ from typing import Any
 
 from server.cases import Case
 
+SUITE = "own"
+"""What a request calls these cases; they depend on the kernel, so they are no suite of ours."""
+
 _COMMON = """
     T=1,D=4
     T=16,H=2,D=8

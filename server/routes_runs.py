@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from server import own_kernel, posted_inputs, shader_files, uploads
+from server import own_cases, own_kernel, posted_inputs, shader_files, uploads
 from server.cases import Case
 from server.dispatch import QUEUED, SENT, WAITING
 from server.outputs import OutputSpec
@@ -68,11 +68,15 @@ async def create(
     """Queues the runs of one case or one suite, for the page named or for any."""
     if (body.case is None) == (body.suite is None):
         raise Problem(422, "invalid", "name either a case or a suite")
-    cases = [Case.parse(body.case)] if body.case is not None else list(suite(body.suite or ""))
+    own = None if body.own is None else own_kernel.checked(body.own.model_dump())
+    if own is not None and body.suite == own_cases.SUITE:
+        cases = own_cases.cases_for(own)
+    else:
+        cases = [Case.parse(body.case)] if body.case is not None else list(suite(body.suite or ""))
     if body.seed is not None:
         cases = [case.replace(seed=int(body.seed, 0)) for case in cases]
-    if body.kernel is not None:
-        cases = [case.replace(kernel=body.kernel) for case in cases]
+    if body.kernel is not None or own is not None:
+        cases = [case.replace(kernel=body.kernel or "auto") for case in cases]
     limit = request.app.state.settings.max_queued
     if len(store.unfinished()) + len(cases) > limit:
         raise Problem(
@@ -80,7 +84,6 @@ async def create(
         )
     if body.posted:
         _admit_inputs(cases, store, request.app.state.settings)
-    own = None if body.own is None else own_kernel.checked(body.own.model_dump())
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
     shaders = body.shaders
     if body.like is not None:

@@ -2,6 +2,7 @@
 import { CompareSection } from "./compare.js";
 import { DevicesSection } from "./devices.js";
 import { KernelSection } from "./kernel.js";
+import { OwnSection } from "./own.js";
 import { SpeedSection } from "./speed.js";
 import { TraceSection } from "./trace.js";
 import { TrainingSection } from "./training.js";
@@ -16,6 +17,7 @@ import { TrainingSection } from "./training.js";
 export function allSections(context) {
   return [
     new KernelSection(context),
+    new OwnSection(context),
     new TraceSection(context),
     new CompareSection(context),
     new SpeedSection(context),

@@ -1,0 +1,185 @@
+// @ts-check
+import { OwnFiles } from "../own/files.js";
+import { asRunError } from "../run-error.js";
+import { OwnPanel } from "../ui/own.js";
+
+/** @typedef {import("../context.js").Context} Context */
+/** @typedef {import("../context.js").Section} Section */
+
+/** Who types fast is not told of half a word. */
+const TYPING_MS = 400;
+
+const NEW_KERNEL = "kernel.wgsl";
+const NEW_MANIFEST = '{\n  "grid": ["ceil_div(Tq, 16)", "H", "B"]\n}\n';
+
+/**
+ * A kernel of one's own: given as files or pasted, edited in the editor of the kernel section, held
+ * against its manifest while one types, run like ours.
+ *
+ * @implements {Section}
+ */
+export class OwnSection {
+  #files = new OwnFiles();
+  #panel;
+  /** @type {Map<string, import("../context.js").OpenText>} files in the editor */
+  #open = new Map();
+  #ready = false;
+  #running = false;
+  /** Answers that are late for the text of now are dropped. */
+  #turn = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #typing;
+
+  /** @param {Context} context */
+  constructor(context) {
+    this.context = context;
+    this.#panel = new OwnPanel({
+      onFiles: (files) => this.#take(files),
+      onPaste: (text) => this.#give(() => [this.#files.paste(text)]),
+      onNew: () =>
+        this.#give(() => [
+          this.#files.set(NEW_KERNEL, this.#files.text(NEW_KERNEL) ?? ""),
+          this.#files.set("kernel.json", this.#files.text("kernel.json") ?? NEW_MANIFEST),
+        ]).then(() => this.#edit(NEW_KERNEL)),
+      onOpen: (name) => this.#edit(name),
+      onRemove: (name) => this.#remove(name),
+      onRun: (suite) => this.#run(suite),
+      onCase: () => this.#changed(),
+    });
+    context.ownKernel = () => this.#own();
+  }
+
+  /** @type {NonNullable<Section["enable"]>} */
+  enable({ ready, running }) {
+    this.#ready = ready;
+    this.#running = running;
+    this.#panel.enable(ready && !running && !this.#files.empty);
+  }
+
+  /** The kernel as runs take it; null while there is none, or its manifest is no JSON. */
+  #own() {
+    try {
+      return /** @type {Record<string, unknown> | null} */ (
+        /** @type {unknown} */ (this.#files.own())
+      );
+    } catch {
+      return null;
+    }
+  }
+
+  // Files
+
+  /** @param {Iterable<File>} files */
+  async #take(files) {
+    const read = await Promise.all([...files].map(async (f) => ({ f, text: await f.text() })));
+    await this.#give(() => read.map(({ f, text }) => this.#files.set(f.name, text)));
+  }
+
+  /** @param {() => string[]} give puts texts among the files; their names */
+  async #give(give) {
+    try {
+      for (const name of give()) this.#open.get(name)?.setText(this.#files.text(name) ?? "");
+    } catch (error) {
+      this.#panel.say(/** @type {Error} */ (error).message, "wrong");
+      return;
+    }
+    this.#listed();
+    await this.#check();
+  }
+
+  /** @param {string} name */
+  #remove(name) {
+    this.#files.remove(name);
+    this.#open.get(name)?.close();
+    this.#open.delete(name);
+    this.#listed();
+    this.#check();
+  }
+
+  #listed() {
+    this.#panel.showFiles(this.#files.names);
+    this.enable({ ready: this.#ready, running: this.#running });
+    this.context.refresh();
+  }
+
+  /** Puts a file into the editor. @param {string} name */
+  async #edit(name) {
+    const { editor } = this.context;
+    const known = this.#open.get(name);
+    if (known) return known.focus();
+    const opened = await editor?.openText({
+      name: `own/${name}`,
+      text: this.#files.text(name) ?? "",
+      onChange: (text) => {
+        this.#files.set(name, text);
+        this.#changed();
+      },
+      onRun: () => this.#run(false),
+    });
+    if (!opened) return;
+    this.#open.set(name, opened);
+    await opened.focus();
+    await this.#check();
+  }
+
+  // What is made of them
+
+  #changed() {
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => this.#check(), TYPING_MS);
+  }
+
+  /** Holds the manifest against the text, and asks the compiler. */
+  async #check() {
+    clearTimeout(this.#typing);
+    const turn = ++this.#turn;
+    /** @type {import("../own/check.js").Checked} */
+    let checked = { rows: [], messages: [], said: "No kernel is loaded.", state: "" };
+    try {
+      const own = this.#files.own();
+      if (own) {
+        this.#suit(own.manifest.op ?? "forward");
+        const { spec } = await this.context.transport.get(`/api/cases/${this.#panel.case}`);
+        const { checkOwn } = await import("../own/check.js");
+        const { device } = await this.context.devices.acquire({});
+        checked = await checkOwn(device, own, spec);
+      }
+    } catch (error) {
+      const said = error instanceof SyntaxError ? error.message : asRunError(error).message;
+      checked = { rows: [], messages: [], said, state: "wrong" };
+    }
+    if (turn !== this.#turn) return;
+    this.#panel.say(checked.said, checked.state);
+    this.#panel.showRows(checked.rows);
+    for (const [name, opened] of this.#open) {
+      opened.setMessages(
+        checked.messages
+          .filter(({ file }) => file === name)
+          .map((message) => ({ ...message, file: `own/${name}` })),
+      );
+    }
+  }
+
+  /** A backward kernel is shown a backward case, and so on. @param {string} op */
+  #suit(op) {
+    const [, rest = ""] = this.#panel.case.split(":");
+    if (!this.#panel.case.startsWith(`${op}:`)) this.#panel.case = `${op}:${rest}`;
+  }
+
+  // Running
+
+  /** @param {boolean} suite the small one for kernels of one's own, instead of the case */
+  async #run(suite) {
+    if (!this.#ready || this.#running) return;
+    await this.#check();
+    try {
+      const own = this.#own();
+      if (!own) return;
+      const what = suite ? { suite: "own" } : { case: this.#panel.case };
+      const { kappa } = this.context.options;
+      await this.context.start({ ...what, own, ...(kappa && { kappa: Number(kappa) }) });
+    } catch (error) {
+      this.#panel.say(`Not run: ${asRunError(error).message}`, "wrong");
+    }
+  }
+}
