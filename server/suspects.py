@@ -6,7 +6,6 @@ among them; so it takes a fraction of what judging took, and says so.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,6 +17,7 @@ from server.measure import BY_KEY
 from server.mistake import Mistake, Place
 from server.mistakes import mistakes
 from server.outputs import AXES
+from server.patterns import percent
 from server.reference import Assembly, Block, walk
 from server.relations import CLOSE, relation
 from server.verdict import Output, ratios
@@ -28,8 +28,8 @@ MOST_SCORES = {"row": 1 << 22, "key": 1 << 18}
 """Scores of a head and its group (dk and dv need them all); where there are more, no mistake is
 tried."""
 NAMED = 2
-FITS = 0.99
-"""Share of the elements that a mistake has to explain."""
+FITS = 0.8
+"""Share of the elements, right and wrong, that a mistake has to explain to be named."""
 
 
 def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
@@ -58,8 +58,11 @@ def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
         else:
             tried = (m for m in mistakes(place) if name in m.outputs)
             right = Right(place.part, picks)
-            fit = (m for m in tried if _explains(_values(m, name, picks, right), output, picks))
-            found = [f"as if {mistake.says}" for mistake in itertools.islice(fit, NAMED)]
+            fits = [
+                (_explained(_values(m, name, picks, right), output, picks), f"as if {m.says}")
+                for m in tried
+            ]
+            found = _best(fits)
             found = found or _other_scale(place.part, output, picks)
     if not found:
         said = relation(*_plane(output, wrong), float(subject.case.scale_f32))
@@ -132,8 +135,10 @@ def _values(mistake: Mistake, name: str, picks: Picks, right: Right) -> F64:
     return whole.arrays[name]
 
 
-def _explains(value: F64, output: Output, picks: Picks) -> bool:
-    """Whether the kernel's values are these, and not those of the truth."""
+def _explained(value: F64, output: Output, picks: Picks) -> float:
+    """The share of the wrong elements that are these values, and not those of the truth; 0 where
+    others do not fit.
+    """
     with np.errstate(all="ignore"):
         actual, expected, allowed = _picked(output, picks)
         empty = np.isneginf(value)
@@ -141,12 +146,19 @@ def _explains(value: F64, output: Output, picks: Picks) -> bool:
         slack = 4 * allowed + _close(output) * np.abs(np.where(empty, 0.0, value))
         fits = error <= slack
         differs = ~(np.abs(expected - value) <= 4 * slack) & ~(empty & np.isneginf(expected))
-        told = ~(ratios(actual, expected, allowed) <= 1)
-        return bool(
-            (fits & differs).any()
-            and fits.mean() >= FITS
-            and (fits & told).sum() >= FITS * told.sum()
-        )
+        wrong = ~(ratios(actual, expected, allowed) <= 1)
+        if not (fits & differs).any() or fits.mean() < FITS:
+            return 0.0
+        return float((fits & wrong).sum() / wrong.sum())
+
+
+def _best(fits: list[tuple[float, str]]) -> list[str]:
+    """What explains most; of equals, the plainest."""
+    share = max((share for share, _ in fits), default=0.0)
+    if share < FITS:
+        return []
+    said = "" if share > 0.99 else f" (which explains {percent(share)} of the wrong elements)"
+    return [text + said for other, text in fits if other > share - 0.01][:NAMED]
 
 
 def _picked(output: Output, picks: Picks) -> tuple[F64, F64, F64]:
@@ -178,7 +190,7 @@ def _other_scale(problem: Problem, output: Output, picks: Picks) -> list[str]:
             factor += float(((actual - now) * slope)[known].sum() / (slope * slope)[known].sum())
             if not 0.5 < factor < 2:
                 return []
-    if not _explains(value(factor), output, picks):
+    if _explained(value(factor), output, picks) < FITS:
         return []
     return [f"as if the scale of the scores were {factor:.5g} times what it should be"]
 
