@@ -1,0 +1,110 @@
+"""A kernel of one's own on the page, with the production CSP: given, understood, edited, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from page_tab import SOON_MS, Tab, chromium_browsers
+
+from server.paths import STATIC
+from server.service import Service
+
+EXAMPLES = STATIC.parent / "examples"
+CASE = "forward:T=20,H=2,D=8"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with chromium_browsers(True) as (started,):
+        yield started
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with Service() as running:
+        yield running
+
+
+@pytest.fixture
+def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
+    tab.open("", state="idle")
+    yield tab
+    tab.close()
+    assert tab.complaints == []
+
+
+def give(tab: Tab, name: str, *suffixes: str) -> None:
+    paths = [str(EXAMPLES / f"{name}.{suffix}") for suffix in suffixes]
+    tab.page.set_input_files("#own-files", paths)
+
+
+def says(tab: Tab, text: str) -> str:
+    shown = tab.page.locator("#own-says", has_text=text)
+    shown.wait_for(timeout=SOON_MS)
+    return str(shown.inner_text())
+
+
+def rows(tab: Tab) -> dict[str, tuple[str, str]]:
+    cells = tab.page.locator("#own-rows tr").evaluate_all(
+        "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    return {text: (meaning, said) for text, meaning, said in cells}
+
+
+def test_a_kernel_is_understood_run_and_judged(tab: Tab) -> None:
+    tab.page.fill("#own-case", CASE)
+    give(tab, "notes_16x16", "wgsl", "json")
+    says(tab, "notes_16x16 is understood and compiles")
+    shown = rows(tab)
+    assert shown["fn attention"][0].endswith("2 × 2 × 1 workgroups")
+    assert shown["@group(0) @binding(4) ctx: array<f32>"] == ("o, written", "the text")
+    assert shown["params.T: u32"] == ("T = 20", "the text")
+    tab.page.click("#own-run")
+    tab.headline("ALL PASS")
+    assert CASE in tab.page.inner_text("#lines")
+
+
+def test_what_is_missing_in_a_manifest_is_said_before_anything_runs(tab: Tab) -> None:
+    give(tab, "row_per_invocation", "wgsl")
+    says(tab, "grid: how many workgroups of main run is not known")
+    tab.page.locator("#own-drop").focus()
+    tab.page.evaluate(
+        """text => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", text);
+          const event = new ClipboardEvent("paste", { clipboardData, bubbles: true });
+          document.querySelector("#own-drop").dispatchEvent(event);
+        }""",
+        '{"grid": ["ceil_div(Tq, ROWS)", "H", "B"]}',
+    )
+    says(tab, "bindings.result: the name says neither a tensor nor a scratch buffer")
+    assert rows(tab) == {}
+    give(tab, "row_per_invocation", "json")
+    says(tab, "is understood and compiles")
+
+
+def test_an_edit_is_checked_and_run_from_the_editor(tab: Tab) -> None:
+    tab.page.fill("#own-case", CASE)
+    give(tab, "row_per_invocation", "wgsl", "json")
+    says(tab, "is understood and compiles")
+    tab.page.click("text=Edit row_per_invocation.wgsl")
+    editor = tab.page.locator("#kernel-editor .cm-content")
+    editor.wait_for(timeout=SOON_MS)
+    text = (EXAMPLES / "row_per_invocation.wgsl").read_text()
+    line = text[: text.index("l_i * alpha + p;")].count("\n") + 1
+
+    def replace(changed: str) -> None:
+        editor.click()
+        tab.page.keyboard.press("Control+a")
+        tab.page.keyboard.insert_text(changed)
+
+    replace(text.replace("l_i * alpha + p;", "l_i * alfa + p;"))
+    says(tab, f"row_per_invocation.wgsl:{line}:17: unresolved value 'alfa'")
+    assert "alfa" in tab.page.inner_text("#kernel-messages")
+    replace(text.replace("l_i * alpha + p;", "l_i + p;"))
+    says(tab, "is understood and compiles")
+    tab.page.keyboard.press("Control+Enter")
+    tab.headline("1 FAIL")
