@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from server import grammar, trace_report
 from server.adapters import adapter_name
@@ -27,12 +25,8 @@ from server.console import Printer, make_console
 from server.errors import CaseError
 from server.harness import Harness
 from server.results import ENDED, FAILED, NOTHING_RAN, USAGE
-from server.trace import Quantity, Step, Trace
 from server.trace_choice import worst_tile
-from server.trace_reference import BY_ROW
-from server.trace_words import SYMBOLS, sentence
-
-MOST_VALUES = 40
+from server.trace_console import show_steps, show_values
 
 
 def trace(
@@ -121,7 +115,8 @@ def trace(
         kind = report.error.kind if report.error else ""
         ended = ENDED if kind in ("timeout", "device-lost") else NOTHING_RAN
         raise typer.Exit(USAGE if report.status == "skip" else ended)
-    _show(console, found, list(done.traced), float(wanted.scale_f32), every=rows)
+    show_steps(console, found, list(done.traced), float(wanted.scale_f32), every=rows)
+    show_values(console, found)
     if json_file is not None:
         text = json.dumps(trace_report.to_dict(found, wanted, done, kappa), indent=1)
         _write(json_file, text.encode())
@@ -136,58 +131,3 @@ def _write(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise CaseError(f"{path} cannot be written: {error.strerror or error}") from None
-
-
-def _show(console: Console, found: Trace, traced: list[str], scale: float, *, every: bool) -> None:
-    told = found.told
-    first, end = told.rows
-    console.print()
-    console.print(
-        f"b={told.b} h={told.h}, rows {first} to {end - 1}, told by {', '.join(traced)}: "
-        f"{told.wanted} values{f', {told.lost} of them without room' if told.lost else ''}"
-    )
-    console.print("worst error / allowed, in the order in which they are computed:")
-    departs = found.departure
-    for number, step in enumerate(found.steps):
-        cells = "  ".join(_cell(name, q) for name, q in step.quantities.items())
-        here = departs is not None and departs.step == number
-        keys = f"keys {step.keys[0]}–{step.keys[1] - 1}"
-        console.print(f"{'▶' if here else ' '} {step.title:<14} {keys:<14} {cells}")
-        if every or here:
-            for line in _rows(step, first, bad_only=not every):
-                console.print(f"      {line}")
-    console.print()
-    console.print(sentence(found, scale))
-    if found.values:
-        _values(console, found)
-
-
-def _cell(name: str, quantity: Quantity) -> str:
-    mark = "!" if quantity.worst > 1 else " "
-    return f"{name} {quantity.worst:.3g}{mark}"
-
-
-def _rows(step: Step, first: int, *, bad_only: bool) -> Iterator[str]:
-    """A line a row: kernel | float64 (error / allowed) of what a row has one of."""
-    names = [name for name in step.quantities if name in BY_ROW]
-    for r in range(len(step.quantities[names[0]].ratio)):
-        quantities = [step.quantities[name] for name in names]
-        if bad_only and not any(q.ratio[r] > 1 for q in quantities):
-            continue
-        cells = (
-            f"{SYMBOLS.get(q.name, q.name)} {q.actual[r]:.6g} | {q.expected[r]:.6g} "
-            f"({q.ratio[r]:.2g})"
-            for q in quantities
-        )
-        yield f"row {first + r}: " + "  ".join(cells)
-
-
-def _values(console: Console, found: Trace) -> None:
-    console.print()
-    console.print(f"dbg() told {len(found.values)} values:")
-    for v in found.values[:MOST_VALUES]:
-        part = "" if v.component is None else f".{'xyzw'[v.component]}"
-        who = f"workgroup {v.workgroup}  invocation {v.invocation}"
-        console.print(f"  tag {v.tag}{part}  {who}  {v.value:.9g}")
-    if len(found.values) > MOST_VALUES:
-        console.print(f"  and {len(found.values) - MOST_VALUES} more; --json writes them")

@@ -19,6 +19,7 @@ from server.own_watch import saves, side_by_side
 from server.report import Report
 from server.results import USAGE, Results
 from server.selection import Selected, select
+from server.trace_console import show_values
 
 SAME_FOR_ALL = (ManifestError.kind, CompileError.kind)
 """Every other case would say the same."""
@@ -71,6 +72,8 @@ class Checking:
                     report = harness.run(one.case, own=self._own, kappa=self._kappa)
                     results.add(one, report)
                     printer.report(report)
+                    if report.told and (told := harness.last_trace()) is not None:
+                        show_values(self._console, told)
                     if report.error is not None and report.error.kind in SAME_FOR_ALL:
                         break
         except KeyboardInterrupt:

@@ -9,7 +9,7 @@ import { operationsOfJob } from "./operations.js";
 import { ownLimits } from "./own/limits.js";
 import { asRunError, HARMLESS, RunError } from "./run-error.js";
 import { StepTimer } from "./step-timer.js";
-import { TRACE_TENSOR, TraceBuffer, traceLimits } from "./trace-buffer.js";
+import { TRACE_TENSOR, TraceBuffer, tracedBy, traceLimits } from "./trace-buffer.js";
 import { Watch } from "./watch.js";
 
 /** @typedef {import("./transport.js").Job} Job */
@@ -149,7 +149,7 @@ export class Runner {
     const main = operations[operations.length - 1];
     Object.assign(done, { kernel: main.kernel, tile: main.tile, shader_sha256: main.shaderSha256 });
     done.passes = main.plan.passes.map(({ kernel, tile, roles }) => ({ kernel, tile, roles }));
-    done.traced = operations.flatMap(({ plan }) => plan.traced ?? []);
+    done.traced = tracedBy(job, operations);
     try {
       const stored = storeInputs(spec, inputs);
       const ran = await this.#dispatch(job, operations, held, watch, progress, stored, () => {

@@ -70,20 +70,32 @@ function noTile(kind, tile, size, length) {
   );
 }
 
+/**
+ * The kernels that tell their tiles in a job; none unless the one that it is named after does.
+ *
+ * @param {Pick<Job, "trace">} job
+ * @param {Operation[]} operations
+ */
+export function tracedBy({ trace }, operations) {
+  const able = trace && operations[operations.length - 1].plan.traced?.length;
+  return able ? operations.flatMap(({ plan }) => plan.traced ?? []) : [];
+}
+
 /** The memory of one traced job on the GPU. */
 export class TraceBuffer {
   /**
    * @param {Job} job
    * @param {Operation[]} operations the one that the job is named after comes last
-   * @returns {Uint32Array<ArrayBuffer> | null} the head; null where no kernel tells anything
+   * @returns {Uint32Array<ArrayBuffer> | null} the head, of zeros where dbg() alone is called; null
+   *   where no kernel tells anything
    * @throws {RunError} a trace is wanted, and the kernels that would run cannot tell one
    */
   static headOf({ spec, trace }, operations) {
     const main = operations[operations.length - 1];
-    if (!trace) {
+    if (!trace || main.plan.traced?.length === 0) {
       return operations.some(({ plan }) => plan.traced) ? new Uint32Array(HEAD_WORDS) : null;
     }
-    if (!main.plan.traced?.length || main.tile === null) {
+    if (main.plan.traced === undefined || main.tile === null) {
       throw new RunError(
         "unsupported",
         `kernel ${main.kernel} has no trace hooks; name kernel=fa2_${spec.op}`,
