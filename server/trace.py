@@ -27,6 +27,8 @@ BACKWARD_KINDS = {"L": 1, "delta": 2, "P": 3, "dP": 4, "dS": 5}
 PASSES = {"dQ": 16, "dK, dV": 32}
 COLUMNS = {"O": "channel"}  # what goes across; the others have keys
 FORWARD = "forward"
+MOST_ROWS = 512
+"""Rows of a query tile: no kernel has more than a quarter of that."""
 MOST_PARTS = 1024
 """Invocations of a workgroup, so at most as many parts of an l."""
 
@@ -113,7 +115,7 @@ def _check(case: Case, told: Told) -> None:
     (first, end), (key, key_end) = told.rows, told.keys
     if not (told.b < case.B and told.h < case.H and first < end <= case.Tq):
         raise ValueError(f"the head of the trace names b={told.b}, h={told.h}, rows {told.rows}")
-    if not key < key_end <= case.Tk or end - first > 4096 or key_end - key > case.Tk:
+    if not key < key_end <= case.Tk or end - first > MOST_ROWS:
         raise ValueError(f"the head of the trace names the keys {told.keys}")
 
 
