@@ -9,7 +9,7 @@ import { byId } from "../ui/dom.js";
 /** @typedef {import("../context.js").Section} Section */
 
 /** Between two looks at who is connected; only while somebody can see it, or runs go elsewhere. */
-const LOOK_MS = 3000;
+const LOOK_MS = 2000;
 
 /** Who is connected, and which of them does the runs of this page. @implements {Section} */
 export class DevicesSection {

@@ -186,6 +186,7 @@ function sentence(shown) {
   const ratio = timeRatio(spanOf(a.benches), spanOf(b.benches));
   if (ratio) parts.push(`A takes ${threeDigits(ratio.median)} times as long as B`);
   const wrong = [a, b].flatMap((side, n) => (side.report?.status === "pass" ? [] : "AB"[n]));
-  if (wrong.length) parts.push(`${wrong.join(" and ")} not right, so not timed`);
+  if (wrong.length)
+    parts.push(`${wrong.join(" and ")} ${wrong.length > 1 ? "are" : "is"} not right`);
   return `${shown.case}: ${parts.length ? parts.join(". ") : "both are right"}.`;
 }
