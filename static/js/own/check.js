@@ -35,7 +35,11 @@ export async function checkOwn(device, own, spec) {
     const found = await Promise.all(
       [...texts.values()].map((pass) => compilerMessages(device, pass.file, pass.composed)),
     );
-    return judged(rowsOf(plan), found.flat(), `${plan.name} is understood and compiles.`);
+    return judged(
+      rowsOf(plan, own.manifest),
+      found.flat(),
+      `${plan.name} is understood and compiles.`,
+    );
   } catch (error) {
     if (error instanceof Unreadable) {
       const messages = await compilerMessages(device, error.file, error.composed);

@@ -10,17 +10,32 @@ const SAID = { manifest: "the manifest", text: "the text" };
 
 /**
  * @param {OwnPlan} plan for a case
+ * @param {import("./types.js").Manifest} manifest
  * @returns {Row[]}
  */
-export function rowsOf(plan) {
-  const rows = plan.passes.flatMap((pass) => [head(pass), ...variables(pass), ...members(pass)]);
+export function rowsOf(plan, manifest) {
+  const given = [manifest, ...(manifest.passes ?? [])].flatMap(({ constants = {} }) =>
+    Object.keys(constants),
+  );
+  const rows = plan.passes.flatMap((pass) => [
+    head(pass),
+    ...variables(pass),
+    ...overrides(pass, given),
+    ...members(pass),
+  ]);
   const scratch = Object.entries(plan.scratch).map(([name, { bytes, zero }]) => ({
     text: `scratch ${name}`,
     meaning: `${bytes} bytes${zero ? ", zeros before each call" : ""}`,
     from: SAID.manifest,
   }));
   const tile = plan.tile
-    ? [{ text: "tile", meaning: `${plan.tile.Br} rows, ${plan.tile.Bc} keys`, from: "both" }]
+    ? [
+        {
+          text: "tile",
+          meaning: `${plan.tile.Br} rows, ${plan.tile.Bc} keys`,
+          from: manifest.tile ? SAID.manifest : SAID.text,
+        },
+      ]
     : [];
   return [...rows, ...scratch, ...tile];
 }
@@ -33,20 +48,23 @@ const head = ({ entry, file, grid }) => ({
 });
 
 /** @param {OwnPass} pass @returns {Row[]} */
-function variables({ bound, constants }) {
+function variables({ bound }) {
   const access = { read: "read", read_write: "written", uniform: "uniform" };
   const found = bound.map(({ variable, kind, name, from }) => ({
     text: `@group(${variable.group}) @binding(${variable.binding}) ${variable.name}: ${variable.type}`,
     meaning: `${kind === "scratch" ? "scratch " : ""}${name}, ${access[variable.access]}`,
     from: SAID[from],
   }));
-  const overrides = Object.entries(constants).map(([name, value]) => ({
+  return found.filter((_, n) => bound[n].kind !== "uniform");
+}
+
+/** @param {OwnPass} pass @param {readonly string[]} given by the manifest @returns {Row[]} */
+const overrides = ({ constants }, given) =>
+  Object.entries(constants).map(([name, value]) => ({
     text: `override ${name}`,
     meaning: `${value}`,
-    from: "both",
+    from: given.includes(name) ? SAID.manifest : SAID.text,
   }));
-  return [...found.filter((_, n) => bound[n].kind !== "uniform"), ...overrides];
-}
 
 /** @param {OwnPass} pass @returns {Row[]} */
 const members = ({ fields, uniforms }) =>

@@ -25,6 +25,8 @@ export class OwnSection {
   #open = new Map();
   #ready = false;
   #running = false;
+  /** Somebody wrote a case here. */
+  #written = false;
   /** Answers that are late for the text of now are dropped. */
   #turn = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -44,7 +46,10 @@ export class OwnSection {
       onOpen: (name) => this.#edit(name),
       onRemove: (name) => this.#remove(name),
       onRun: (suite) => this.#run(suite),
-      onCase: () => this.#changed(),
+      onCase: () => {
+        this.#written = true;
+        this.#changed();
+      },
     });
     context.ownKernel = () => this.#own();
   }
@@ -54,6 +59,15 @@ export class OwnSection {
     this.#ready = ready;
     this.#running = running;
     this.#panel.enable(ready && !running && !this.#files.empty);
+  }
+
+  /** The case on show is the one to run, until another one is written. @type {NonNullable<Section["chosen"]>} */
+  chosen(entry) {
+    if (!entry || this.#written) return;
+    const plain = entry.case.replace(/,kernel=[^,]*/, "");
+    if (plain === this.#panel.case) return;
+    this.#panel.case = plain;
+    if (!this.#files.empty) this.#changed();
   }
 
   /** The kernel as runs take it; null while there is none, or its manifest is no JSON. */
