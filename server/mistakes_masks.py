@@ -11,6 +11,8 @@ from server.attention_problem import F64, Array, Problem
 from server.mistake import ALL, ROWS, Mistake, Pieces, hidden_from
 from server.reference import Block
 
+USUAL = (16, 32, 64)
+
 
 def masks(p: Problem, tile: dict[str, int]) -> Iterator[Mistake]:
     _, Tq, Tk, _, _ = p.shape
@@ -75,9 +77,14 @@ def _unmasked(p: Problem, height: int, width: int) -> Iterator[Mistake]:
 
 
 def tiles(p: Problem, tile: dict[str, int]) -> Iterator[Mistake]:
+    """Tiles that are skipped. The kernels of a backward cut differently and tell one tile, so
+    other usual sizes are tried as well.
+    """
     _, Tq, Tk, _, _ = p.shape
-    j, size = np.arange(Tk), tile.get("j", 0)
-    if 0 < size < Tk:
+    j, i = np.arange(Tk), np.arange(Tq)[:, None]
+    for size in dict.fromkeys((tile.get("j", 0), *USUAL)):
+        if not 0 < size < Tk:
+            continue
         last = (Tk - 1) // size * size
         partial = ", partial" if Tk % size else ""
         for hidden, says in (
@@ -86,8 +93,9 @@ def tiles(p: Problem, tile: dict[str, int]) -> Iterator[Mistake]:
             (j >= size, f"only the first key tile (j < {size}) counted"),
         ):
             yield Mistake(says, ALL, hidden_from(p, np.broadcast_to(hidden, (Tq, Tk))))
-    i, size = np.arange(Tq)[:, None], tile.get("i", 0)
-    if 0 < size < Tq:
+    for size in dict.fromkeys((tile.get("i", 0), *USUAL)):
+        if not 0 < size < Tq:
+            continue
         last = (Tq - 1) // size * size
         partial = ", partial" if Tq % size else ""
         for hidden_rows, says in (

@@ -58,7 +58,7 @@ def heads(place: Place) -> Iterator[Mistake]:
         yield Mistake("every head read Q of head 0", ALL, replace(part, q=q))
     if group > 1:
         for g in (0, group - 1):
-            says = f"only query head {own_heads[g]} of the {group} that read a key head counted"
+            says = f"only query head {own_heads[g]} counted, of the {group} that share a key head"
             yield Mistake(says, ("dk", "dv"), part, _only_head(g))
     if B > 1 and b > 0:
         first_batch = part_of(whole, 0, np.array([place.kv_head]))

@@ -158,7 +158,8 @@ def _best(fits: list[tuple[float, str]]) -> list[str]:
     if share < FITS:
         return []
     said = "" if share > 0.99 else f" (which explains {percent(share)} of the wrong elements)"
-    return [text + said for other, text in fits if other > share - 0.01][:NAMED]
+    # Two sizes of tiles may say the same.
+    return list(dict.fromkeys(text + said for other, text in fits if other > share - 0.01))[:NAMED]
 
 
 def _picked(output: Output, picks: Picks) -> tuple[F64, F64, F64]:

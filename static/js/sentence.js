@@ -34,7 +34,10 @@ function together(wrong) {
   /** @type {Map<string, string[]>} */
   const byPlace = new Map();
   for (const [output, where] of wrong) {
-    const place = where.replace(/^all /, "");
+    const place = where
+      .replace(/^all with /, "where ")
+      .replace(/^all /, "")
+      .replace(/^scattered, without a simple pattern: /, "here and there: ");
     byPlace.set(place, [...(byPlace.get(place) ?? []), output]);
   }
   return [...byPlace]

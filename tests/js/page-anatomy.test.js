@@ -64,6 +64,10 @@ test("the sentence says what is wrong and where, outputs that agree together", (
   );
   const one = report("fail", { o: [9, "everywhere"], lse: [0.5, ""] });
   assert.equal(sentenceOf(one, ["o", "lse"]), "o is wrong everywhere");
+  const rows = report("fail", { o: [9, "all with i ≥ 64, every element there"] });
+  assert.equal(sentenceOf(rows, ["o"]), "o is wrong where i ≥ 64, every element there");
+  const few = report("fail", { o: [9, "scattered, without a simple pattern: in 3 of 9 rows"] });
+  assert.equal(sentenceOf(few, ["o"]), "o is wrong here and there: in 3 of 9 rows");
 });
 
 test("what is wrong with the memory comes before what is wrong with the numbers", () => {

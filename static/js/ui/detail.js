@@ -93,6 +93,7 @@ export class Detail {
     if (report) parts.push(shareMenu(entry), circumstances(report));
     if (!parts.length) parts.push(h("p", { class: "empty" }, "This case has not been run."));
     this.#body.replaceChildren(...parts);
+    this.#body.ariaBusy = String(judged.length > 0);
     if (judged.length) this.#fetchOutput();
   }
 
@@ -161,12 +162,14 @@ export class Detail {
       if (late()) return;
       this.#anatomy.show(found);
       this.#mark();
-      if (!found.wrong || entry.report?.finding?.check !== "bounded") return;
-      const suspects = await this.#transport.get(`/api/runs/${entry.run}/suspects/${output}`);
-      if (!late()) this.#suspects.textContent = looks(output, suspects);
+      if (found.wrong && entry.report?.finding?.check === "bounded") {
+        const suspects = await this.#transport.get(`/api/runs/${entry.run}/suspects/${output}`);
+        if (!late()) this.#suspects.textContent = looks(output, suspects);
+      }
     } catch (error) {
       if (!late()) this.#anatomy.fail(error);
     }
+    if (!late()) this.#body.ariaBusy = "false";
   }
 
   /** @param {Partial<Wanted>} wanted  what it leaves open is that of the worst element */
