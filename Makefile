@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
 
-.PHONY: run serve test full setup lint types js pytest format clean
+.PHONY: run serve test full setup lint types js pytest screenshots format clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.browser ## the suite `seed`, headless: a line a check, then ALL PASS
@@ -41,6 +41,9 @@ lint: $(VENV)/.test
 
 types: $(VENV)/.test
 	$(BIN)/mypy
+
+screenshots: $(VENV)/.test $(VENV)/.browser ## the pictures of README: docs/*.png, of this machine's browser
+	$(BIN)/python tests/screenshots.py
 
 format: $(VENV)/.test node_modules/.installed
 	$(BIN)/ruff format server tests

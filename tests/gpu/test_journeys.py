@@ -95,8 +95,9 @@ def test_journey_1_open(tab: Tab) -> None:
 def test_journey_2_run(tab: Tab) -> None:
     tab.open()
     page = tab.page
-    page.get_by_label("Case", exact=True).fill("backward:D=8,T=20,H=2,Hkv=1")
-    page.get_by_role("button", name="Run", exact=True).first.click()
+    form = page.get_by_role("form", name="What to run")
+    form.get_by_label("Case", exact=True).fill("backward:D=8,T=20,H=2,Hkv=1")
+    form.get_by_role("button", name="Run").click()
     tab.headline("ALL PASS")
     assert [line.split()[1] for line in tab.lines()] == ["o", "dq", "dk", "dv"]
     assert "case=backward:T=20,H=2,Hkv=1,D=8&" in page.url
@@ -165,6 +166,22 @@ def test_journey_6_fix(tab: Tab) -> None:
     tab.page.keyboard.press("Control+Enter")
     tab.headline("ALL PASS")
     assert tab.page.get_by_text("o and lse are wrong").count() == 0
+
+
+def test_journey_7_compare(tab: Tab) -> None:
+    tab.open("&case=forward:T=24,H=2,D=8")
+    page = tab.page
+    region = page.get_by_role("region", name="Compare")
+    region.get_by_label("A", exact=True).select_option("baseline")
+    region.get_by_label("B", exact=True).select_option("fa2_forward")
+    region.get_by_label("time them by turns").uncheck()
+    region.get_by_role("button", name="Compare").click()
+    row = region.get_by_role("row", name="lse")
+    row.wait_for()
+    assert len(row.get_by_role("cell").all_inner_texts()) == 7
+    region.get_by_role("button", name="Compare").and_(page.locator(":enabled")).wait_for()
+    said = page.inner_text("#compare-says")
+    assert said, "a sentence says which is better, or that both are right"
 
 
 def test_journey_8_download(tab: Tab) -> None:
