@@ -169,6 +169,17 @@ def _tile_claims(axis: str, x: Ints, wrong: Ints, size: int) -> list[Claim]:
     found.append(Claim(f"in the first {noun} of each {tile}", x % size == 0))
     text = f"in the upper half of each {tile} ({axis} mod {size} ≥ {size // 2})"
     found.append(Claim(text, x % size >= size // 2))
+    rest = wrong % size
+    first, last = int(rest.min()), int(rest.max())
+    if top >= size:
+        if 0 < last < size - 1:
+            text = (
+                f"in the first {last + 1} {noun}s of each {tile}, not in its last {size - 1 - last}"
+            )
+            found.append(Claim(text, x % size <= last))
+        if 0 < first < size - 1:
+            text = f"in the last {size - first} {noun}s of each {tile}, not in its first {first}"
+            found.append(Claim(text, x % size >= first))
     return found
 
 

@@ -6,6 +6,7 @@ among them; so it takes a fraction of what judging took, and says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -66,7 +67,8 @@ def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
             found = found or _other_scale(place.part, output, picks)
     if not found:
         said = relation(*_plane(output, wrong), float(subject.case.scale_f32))
-        found = [said or untried] if said or untried else []
+        said = said or untried or _race(output, wrong, subject.tile)
+        found = [said] if said else []
     return found
 
 
@@ -194,6 +196,26 @@ def _other_scale(problem: Problem, output: Output, picks: Picks) -> list[str]:
     if _explained(value(factor), output, picks) < FITS:
         return []
     return [f"as if the scale of the scores were {factor:.5g} times what it should be"]
+
+
+def _race(output: Output, wrong: Array, tile: Mapping[str, int]) -> str:
+    """Whether only what the last invocations of a workgroup make is right: where invocations run
+    one after the other, as on a CPU, only those read what all the others have written.
+    """
+    axis = "j" if output.name in BY_KEY else "i"
+    size = tile.get(axis, 0)
+    position = output.axes.index(axis)
+    others = tuple(n for n in range(wrong.ndim) if n != position)
+    hit = wrong.any(axis=others)
+    number = np.arange(len(hit)) % max(size, 1)
+    last = int(number[hit].max())
+    if len(hit) < 2 * size or not size // 2 <= last < size - 1 or hit[number <= last].mean() < 0.8:
+        return ""
+    return (
+        f"only the last {size - 1 - last} of each {size} are right, which the last invocations of "
+        "a workgroup make: a missing barrier looks like that, as earlier ones read what is not "
+        "written yet"
+    )
 
 
 def _close(output: Output) -> float:

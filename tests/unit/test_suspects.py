@@ -102,6 +102,16 @@ def test_noise_is_no_known_mistake():
     assert suspects(one, "o", {"b": 0, "i": 0, "h": 0, "d": 0}) == []
 
 
+def test_a_missing_barrier_is_told_by_the_rows_that_are_right():
+    one = subject_of("forward:T=70,H=2,D=8")
+    rows = np.arange(70)[None, :, None, None]
+    noise = np.random.default_rng(1).normal(size=one.tensors["o"].shape)
+    one.tensors["o"][...] = np.where(rows % 16 < 12, noise, one.tensors["o"])
+    (said,) = suspects(one, "o", {"b": 0, "i": 0, "h": 0, "d": 0})
+    assert said.startswith("only the last 4 of each 16 are right")
+    assert "barrier" in said
+
+
 def related(actual, expected=None):
     expected = np.arange(1.0, 31).reshape(6, 5) if expected is None else expected
     return relation(actual, expected, np.full(expected.shape, 1e-6), 0.25)
