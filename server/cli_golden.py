@@ -13,9 +13,17 @@ from server.cli_options import (
     AdapterOption,
     BrowserArgOption,
     BrowserOption,
+    CdpOption,
     HeadedOption,
     LaunchOption,
+    ListenOption,
+    PageOption,
+    PlaywrightWsOption,
+    ServerOption,
+    ServeUrlOption,
+    TokenOption,
     WithoutOption,
+    page_of,
 )
 from server.console import make_console
 from server.errors import CaseError
@@ -59,6 +67,13 @@ def golden(
     adapter: AdapterOption = AdapterChoice.any,
     without: WithoutOption = None,
     headed: HeadedOption = False,
+    cdp: CdpOption = None,
+    playwright_ws: PlaywrightWsOption = None,
+    listen: ListenOption = None,
+    serve_url: ServeUrlOption = None,
+    page: PageOption = None,
+    server: ServerOption = None,
+    token: TokenOption = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all outcomes as JSON.")
     ] = None,
@@ -82,6 +97,11 @@ def golden(
             headed=headed,
             browser_args=browser_arg or (),
             without=without or (),
+            cdp=cdp,
+            playwright_ws=playwright_ws,
+            listen=listen,
+            serve_url=serve_url,
+            **page_of(page, server, token),
         ) as harness:
             results.environment = harness.environment
             printer.heading(len(cases), harness.environment)

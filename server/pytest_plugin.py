@@ -7,8 +7,9 @@ the test unless it passes::
     def test_the_smoke_suite_passes(case, fa2_run):
         fa2_run(case)
 
-Options: --require-webgpu, --adapter, --fa2-browser, --fa2-launch, --fa2-browser-arg, --fa2-page,
---fa2-server, --fa2-without, --fa2-kappa, --fa2-timeout, --fa2-artifacts, --fa2-history.
+Options: --require-webgpu, --adapter, --fa2-browser, --fa2-launch, --fa2-browser-arg, --fa2-cdp,
+--fa2-playwright-ws, --fa2-listen, --fa2-serve-url, --fa2-page, --fa2-server, --fa2-without,
+--fa2-kappa, --fa2-timeout, --fa2-artifacts, --fa2-history.
 
 Any case is a test by itself: ``pytest --pyargs server.pytest_cases --fa2-case CASE``.
 """
@@ -50,6 +51,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--fa2-browser", metavar="PATH|firefox", help="the browser; else an installed one")
     add("--fa2-launch", choices=LAUNCHERS, help="how the browser is started")
     add("--fa2-browser-arg", action="append", default=[], metavar="ARG", help="may be repeated")
+    add("--fa2-cdp", metavar="URL", help="open the page in a Chromium that runs already")
+    add("--fa2-playwright-ws", metavar="URL", help="open it in a Chromium of a Playwright server")
+    add("--fa2-listen", metavar="HOST:PORT", help="where the tests' own server listens")
+    add("--fa2-serve-url", metavar="URL", help="where such a browser finds it")
     add("--fa2-page", metavar="NAME", help="a page that is open on a running `fa2 serve`")
     add("--fa2-server", metavar="URL", help="where that is, as it printed; the token may be in it")
     add("--fa2-without", action="append", default=[], metavar="FEATURE", help="kernels do without")
@@ -81,6 +86,10 @@ class _State:
                     option("--fa2-timeout"),
                     launch=option("--fa2-launch"),
                     browser_args=option("--fa2-browser-arg"),
+                    cdp=option("--fa2-cdp"),
+                    playwright_ws=option("--fa2-playwright-ws"),
+                    listen=option("--fa2-listen"),
+                    serve_url=option("--fa2-serve-url"),
                     page=option("--fa2-page"),
                     server=option("--fa2-server"),
                     without=option("--fa2-without"),
@@ -106,13 +115,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
+    wanted = f"adapter wanted: {config.option.adapter}"
     if page := config.getoption("--fa2-page"):
-        return f"fa2: page {page!r}, adapter wanted: {config.option.adapter}"
+        return f"fa2: page {page!r}, {wanted}"
+    if config.getoption("--fa2-cdp") or config.getoption("--fa2-playwright-ws"):
+        return f"fa2: a browser that runs already, {wanted}"
     try:
         found = browser.find(config.getoption("--fa2-browser"))
     except NoBrowser:
         return "fa2: no browser"
-    return f"fa2: browser {found.path} ({found.source}), adapter wanted: {config.option.adapter}"
+    return f"fa2: browser {found.path} ({found.source}), {wanted}"
 
 
 def pytest_report_collectionfinish(

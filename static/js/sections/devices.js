@@ -1,4 +1,5 @@
 // @ts-check
+import { Awake } from "../awake.js";
 import { keepName, pageName, storageOf, tidy } from "../page-name.js";
 import { devicesOf } from "../pages-list.js";
 import { asRunError, RunError } from "../run-error.js";
@@ -19,6 +20,8 @@ export class DevicesSection {
   #target = "";
   #targetName = "";
   #visible = false;
+  #running = false;
+  #awake = new Awake(navigator.wakeLock);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
@@ -41,6 +44,12 @@ export class DevicesSection {
       this.#look();
     }).observe(byId("devices"));
     document.addEventListener("visibilitychange", () => this.#look());
+  }
+
+  /** @type {NonNullable<Section["enable"]>} */
+  enable({ running }) {
+    if (running !== this.#running) this.#awake.keep(running);
+    this.#running = running;
   }
 
   resync() {
