@@ -58,7 +58,7 @@ export function shareLines(shared, run) {
         h("a", { href: `/history?run=${run}` }, "In the history"),
       )
     : null;
-  return h(
+  const menu = h(
     "details",
     { class: "share" },
     h("summary", {}, "Share"),
@@ -67,4 +67,17 @@ export function shareLines(shared, run) {
     zip,
     said,
   );
+  if (zip) menu.addEventListener("toggle", () => checkHistory(zip), { once: true });
+  return menu;
+}
+
+/**
+ * A server that was told to keep no history has no repro to offer.
+ *
+ * @param {HTMLElement} zip
+ */
+async function checkHistory(zip) {
+  const answer = await fetch("/api/history?limit=1").catch(() => null);
+  if (!answer?.ok || (await answer.json()).kept) return;
+  zip.textContent = "This server keeps no history (--no-history), so there is no repro zip.";
 }
