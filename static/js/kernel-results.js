@@ -19,7 +19,11 @@ export class KernelResults {
   /** @type {Texts | null} of the list on show */
   #of = null;
 
-  /** A list of runs was started with these texts. @param {Texts} texts */
+  /**
+   * A list of runs was started with these texts.
+   *
+   * @param {Texts | null} texts null: with others than those of the files
+   */
   started(texts) {
     this.#of = texts;
   }

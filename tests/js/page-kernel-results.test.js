@@ -49,4 +49,6 @@ test("results are stale when a file of the case was edited, reverted or saved si
   assert.ok(now({ used: "mine" }, { k: 2 }));
   assert.ok(!now({ used: "mine" }, { k: 1, used: 5 }), "it runs as edited, whatever is saved");
   assert.ok(!now({ used: "mine", alien: "x" }, { k: 1, alien: 1 }), "no file of the case");
+  results.started(null);
+  assert.ok(!now({ used: "other" }, {}), "what is on show is of other texts than the files");
 });

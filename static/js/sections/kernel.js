@@ -46,6 +46,8 @@ export class KernelSection {
   #output = "";
   /** @type {{case: string, output: string} | null} to be put on show when it is judged again */
   #next = null;
+  /** The runs of the list are of the files as they are here: one can be held against another. */
+  #plain = false;
   /** A file was saved while something ran. */
   #again = false;
   /** @type {Record<string, number>} how often each file was saved */
@@ -106,7 +108,7 @@ export class KernelSection {
   /** @type {NonNullable<Section["judged"]>} */
   judged(entry) {
     const { report } = entry;
-    if (!report || !this.context.session.own) return;
+    if (!report || !this.#plain || !this.context.session.own) return;
     this.#results.judged(report);
     if (entry.case !== this.#case.job?.case) return;
     const { kind, file, line, column } = report.error ?? {};
@@ -265,13 +267,16 @@ export class KernelSection {
    */
   #addTo(body) {
     // Who names shaders, or brings a kernel, means these and no others.
-    if (body.shaders || body.own) return body;
-    if (this.#case.isBroken(keyOf(body.case ?? "", body))) {
+    const others = body.shaders !== undefined || body.own !== undefined;
+    if (!others && this.#case.isBroken(keyOf(body.case ?? "", body))) {
       throw new RunError("compile", this.#case.summary(this.#messages, true));
     }
-    this.#results.started(this.#texts());
+    const { page = this.context.transport.page } = body;
+    // A traced text is another one, and another device computes otherwise.
+    this.#plain = !others && !body.trace && page === this.context.transport.page;
+    this.#results.started(others ? null : this.#texts());
     const shaders = this.#buffers.edited();
-    return Object.keys(shaders).length ? { ...body, shaders } : body;
+    return others || !Object.keys(shaders).length ? body : { ...body, shaders };
   }
 
   /** @param {{path: string, sha256: string | null}} event */
