@@ -93,6 +93,10 @@ class Entry:
         return told
 
     @property
+    def tensor_bytes(self) -> int:
+        return sum(array.nbytes for array in self.tensors.values())
+
+    @property
     def keeps_outputs(self) -> bool:
         """Outputs that are wrong are worth their bytes; right ones can be computed again."""
         return self.told.status in FAILED and bool(self.tensors)
@@ -148,7 +152,7 @@ class Entry:
 
     def digests(self) -> dict[str, dict[str, Any]]:
         """Of each output: the SHA-256 of its little-endian bytes in C order, its type and shape."""
-        if sum(array.nbytes for array in self.tensors.values()) > MOST_HASHED:
+        if self.tensor_bytes > MOST_HASHED:
             return {}
         return {
             name: {

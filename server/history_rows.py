@@ -46,8 +46,7 @@ def insert(
             dumps(entry.digests()),
         ),
     )
-    size_bytes = sum(array.nbytes for array in entry.tensors.values())
-    if entry.keeps_outputs and size_bytes <= limits.run_output_bytes:
+    if entry.keeps_outputs and entry.tensor_bytes <= limits.run_output_bytes:
         _outputs(database, seq, entry)
 
 

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from server.shader_texts import ShaderTexts
 log = logging.getLogger("server")
 
 MOST_QUEUED = 4096
+MOST_HELD = 512 << 20  # bytes of outputs that wait; of what comes then, the row alone is kept
 AT_ONCE = 64  # in one transaction
 TRIM_EVERY = 256  # rows
 
@@ -49,6 +51,8 @@ class HistoryWriter:
         self._limits = limits or Limits()
         self._texts = ShaderTexts(static)
         self._queue: queue.Queue[Entry | None] = queue.Queue(MOST_QUEUED)
+        self._held_bytes = 0
+        self._lock = threading.Lock()  # of the number above
         self._connection: sqlite3.Connection | None = None
         self._untrimmed = TRIM_EVERY  # so that the first batch trims what others have left
         self._warned = False
@@ -80,10 +84,21 @@ class HistoryWriter:
     def _give(self, entry: Entry) -> None:
         if self._closed:
             return
+        if not self._hold(entry.tensor_bytes):
+            entry = replace(entry, tensors={})
         try:
             self._queue.put_nowait(entry)
         except queue.Full:
+            self._hold(-entry.tensor_bytes)
             self._warn(f"is more than {MOST_QUEUED} runs behind; some are left out")
+
+    def _hold(self, size_bytes: int) -> bool:
+        """Whether so much more may wait; a negative size gives it back."""
+        with self._lock:
+            if size_bytes > 0 and self._held_bytes + size_bytes > MOST_HELD:
+                return False
+            self._held_bytes += size_bytes
+            return True
 
     # On the writer's thread
 
@@ -98,6 +113,7 @@ class HistoryWriter:
             entries = [entry for entry in batch if entry is not None]
             if entries:
                 self._keep(entries)
+                self._hold(-sum(entry.tensor_bytes for entry in entries))
         if self._connection is not None:
             self._connection.close()
 

@@ -22,6 +22,14 @@ def _loud_numerics() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_history() -> Iterator[None]:
+    """Nothing of what runs here belongs into the history of the person who runs the tests."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("FA2_HISTORY", "off")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory

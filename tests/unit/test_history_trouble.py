@@ -165,6 +165,24 @@ def test_the_file_is_this_users_alone(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_outputs_that_would_pile_up_are_left_out_and_their_rows_are_not(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, report = finished(status="fail")
+    size_bytes = sum(array.nbytes for array in run.tensors.values())
+    monkeypatch.setattr(history_writer, "MOST_HELD", size_bytes)
+    other = sqlite3.connect(path, isolation_level=None)
+    connect(path).close()
+    other.execute("BEGIN IMMEDIATE")  # so that the first one is still waiting when the second comes
+    writer = HistoryWriter(path, origin="python", static=STATIC)
+    writer.observe_run(run, report)
+    writer.observe_run(*finished(status="fail"))
+    other.execute("ROLLBACK")
+    other.close()
+    writer.close(10)
+    assert [bool(row["kept_bytes"]) for row in History(path).rows()] == [False, True]
+
+
 def test_two_processes_may_write_at_once(path: Path) -> None:
     writers = [HistoryWriter(path, origin=name, static=STATIC) for name in ("run", "page")]
     for _ in range(20):

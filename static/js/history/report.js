@@ -106,6 +106,7 @@ function facts(kept, judged) {
     ["GPU time", kept.gpu_ns === null ? "" : formatDuration(kept.gpu_ns)],
     ["Benchmark", benchmark(kept)],
     ["κ", String(kept.request.kappa)],
+    ["Inputs", kept.request.seeded ? "" : "the caller's own arrays, which no case id holds"],
     ["Inputs SHA-256", judged?.input_sha256 ?? ""],
     ["Shader SHA-256", judged?.shader_sha256 ?? ""],
     [
