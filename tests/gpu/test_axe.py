@@ -10,6 +10,7 @@ import pytest
 from page_tab import Tab, broken, chromium_browsers
 
 from server.service import Service
+from server.settings import Settings
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = {"phone": {"width": 390, "height": 844}, "desk": {"width": 1280, "height": 900}}
@@ -20,9 +21,11 @@ if not AXE.is_file() and not os.environ.get("CI"):
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Tab]:
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     """One tab for all: its states follow each other as they do for a person."""
-    with chromium_browsers(True) as (chromium,), Service() as service:
+    place = tmp_path_factory.mktemp("axe") / "history.sqlite"
+    settings = Settings(host="127.0.0.1", port=0, allow_remote=False, token=None, history=place)
+    with chromium_browsers(True) as (chromium,), Service(settings) as service:
         tab = Tab.of(chromium, service, "axe")
         yield tab
         tab.close()
@@ -70,6 +73,35 @@ def test_a_failure_with_its_detail_open(tab: Tab) -> None:
     assert violations(tab) == ""
 
 
+def test_everything_that_is_folded_unfolded(tab: Tab) -> None:
+    tab.page.evaluate(
+        "() => { for (const one of document.querySelectorAll('details')) one.open = true; }"
+    )
+    tab.page.get_by_role("link", name="All arrays").wait_for()
+    assert violations(tab) == ""
+
+
+def test_the_editor_open_with_an_error_in_it(tab: Tab) -> None:
+    tab.page.click("#sections a[href='#kernel']")
+    tab.page.get_by_role("textbox", name="WGSL of fa2_forward.wgsl").click()
+    tab.page.keyboard.press("Control+Home")
+    tab.page.keyboard.insert_text("fn (\n")
+    tab.page.locator("#kernel-messages li").first.wait_for()
+    assert violations(tab) == ""
+    tab.page.get_by_role("region", name="Kernel").get_by_role("button", name="Revert").first.click()
+    tab.page.locator("#kernel-says", has_text="compile on this device").wait_for()
+
+
+def test_a_trace_and_a_comparison(tab: Tab) -> None:
+    tab.page.click("#trace-start")
+    tab.page.locator("#trace-step table").first.wait_for()
+    tab.page.get_by_label("time them by turns").uncheck()
+    tab.page.click("#compare-start")
+    tab.page.locator("#compare-rows tr").nth(1).wait_for()
+    tab.page.locator("#compare-start:enabled").wait_for()
+    assert violations(tab) == ""
+
+
 def test_dialogs_and_help(tab: Tab) -> None:
     tab.page.click(".case-help")
     assert violations(tab) == ""
@@ -86,3 +118,12 @@ def test_a_request_that_is_refused_and_a_filter_that_nothing_fits(tab: Tab) -> N
     tab.page.fill("#filter", "nothing like it")
     assert violations(tab) == ""
     tab.page.fill("#filter", "")
+
+
+def test_the_history_with_a_report(tab: Tab) -> None:
+    tab.page.goto(f"{tab.service.url}/history")
+    tab.page.locator("#rows tr").nth(5).wait_for()
+    assert violations(tab) == ""
+    tab.page.locator("#rows a").first.click()
+    tab.page.locator("#report .message").wait_for()
+    assert violations(tab) == ""
