@@ -145,6 +145,19 @@ def test_other_outputs_of_a_right_run_are_told_by_their_digest(tmp_path: Path) -
     assert found.outputs[0].said() == "not equal (only its digest was kept)"
 
 
+def test_a_backward_on_another_adapter_may_have_another_forward(tmp_path: Path) -> None:
+    case = "backward:T=8,H=2,D=4"
+    history = keep(tmp_path / "history.db", finished(case))
+    kept = history.get(history.find("last"))
+    assert kept is not None
+    repro = parse_repro(write_repro(history, kept), "it")
+    run, report = finished(case)
+    assert replay(repro, Page(report, run.tensors)).notes == []
+    elsewhere = replace(report, adapter={"vendor": "other"})
+    (note,) = replay(repro, Page(elsewhere, run.tensors)).notes
+    assert note.startswith("another adapter: the forward")
+
+
 def test_a_run_that_computes_nothing_here_compares_nothing(tmp_path: Path) -> None:
     repro = recorded(tmp_path)
     failed = report_of("forward:T=8,D=4", "error", outputs={}, input_sha256="", shader_sha256="")
