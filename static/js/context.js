@@ -62,6 +62,7 @@
  * @typedef {object} Section a part of the page
  * @property {boolean} [busy]  it has something running
  * @property {boolean} [used]  it shows a result
+ * @property {boolean} [elsewhere]  it sends the runs of the list to another page
  * @property {(state: {ready: boolean, running: boolean}) => void} [enable]  ready: there is an
  *   adapter and a server; running: the list of checks is being worked on
  * @property {(entry: Entry | null, check: string) => void} [chosen]  another check is on show, or

@@ -211,8 +211,18 @@ function startAtOnce() {
   run();
 }
 
+/** Something can be run on this page. */
 function ready() {
   return connected && lookedForDevice && !missing;
+}
+
+/** The runs of the list can be done: here, or on the page that was chosen for them. */
+function canRun() {
+  return ready() || (connected && lookedForDevice && elsewhere());
+}
+
+function elsewhere() {
+  return sections.some((section) => section.elsewhere);
 }
 
 /** What would run, as lines; nothing while something runs. */
@@ -310,7 +320,7 @@ function refresh() {
 
 function showState() {
   main.dataset.state = stateName();
-  chooser.enable(ready(), session.busy);
+  chooser.enable(canRun(), session.busy);
   tell((section) => section.enable?.({ ready: ready(), running: session.busy }));
 }
 
@@ -327,8 +337,8 @@ function draw() {
 }
 
 function stateName() {
-  if (missing) return "no-webgpu";
+  if (missing && !elsewhere()) return "no-webgpu";
   if (session.busy || sections.some(({ busy }) => busy)) return "running";
-  if (!ready()) return "connecting";
+  if (!canRun()) return "connecting";
   return session.over || sections.some(({ used }) => used) ? "finished" : "idle";
 }

@@ -29,9 +29,15 @@ FLAGS = chromium_flags(webgpu=True, adapter="any", extra=())
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (one,):
-        yield one
+def browsers() -> Iterator[list[Any]]:
+    """One with WebGPU, one as most machines start it."""
+    with chromium_browsers(True, False) as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def chromium(browsers: list[Any]) -> Any:
+    return browsers[0]
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +122,23 @@ def test_a_run_is_done_on_the_page_that_is_chosen_and_shown_where_it_was_asked_f
     desk.page.get_by_text("no longer connected").first.wait_for(state="attached")
     desk.run(CASE)
     desk.page.get_by_text("my phone is not connected").wait_for()
+
+
+def test_a_page_without_webgpu_has_its_runs_done_by_another(
+    opened: OpenTab, browsers: list[Any]
+) -> None:
+    phone = opened("pixel8")
+    tab = Tab.of(browsers[1], phone.service, "terminal")
+    tab.open(state="no-webgpu")
+    assert tab.page.is_disabled("#run")
+    tab.page.locator("#devices").scroll_into_view_if_needed()
+    tab.page.select_option("#run-on", label="pixel8")
+    tab.wait("idle")
+    tab.run(CASE)
+    tab.headline("ALL PASS")
+    tab.page.select_option("#run-on", "")
+    tab.wait("no-webgpu")
+    tab.close()
 
 
 def test_a_harness_runs_on_a_page_that_a_person_opened(opened: OpenTab) -> None:

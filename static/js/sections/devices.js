@@ -46,6 +46,10 @@ export class DevicesSection {
     document.addEventListener("visibilitychange", () => this.#look());
   }
 
+  get elsewhere() {
+    return this.#target !== "";
+  }
+
   /** @type {NonNullable<Section["enable"]>} */
   enable({ running }) {
     if (running !== this.#running) this.#awake.keep(running);
