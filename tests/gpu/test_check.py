@@ -215,3 +215,47 @@ def _until(process: subprocess.Popen[str], *words: str) -> list[str]:
         if any(word in line for word in words):
             return lines
     raise AssertionError(f"no {words} in {lines}")
+
+
+def test_a_kernel_may_do_what_ours_refuse(harness: Harness) -> None:
+    """Bias, window and softcap are judged as soon as a manifest says that the kernel takes them."""
+    more = "softcap: f32, window_left: i32, window_right: i32, bias_batch: u32, bias_head: u32,"
+    scored = """
+  var capped = s * shape.scale;
+  if (shape.softcap > 0.0) { capped = shape.softcap * tanh(capped / shape.softcap); }
+  capped += bias[b * shape.bias_batch + h * shape.bias_head + i * shape.bias_row + j];
+  let diagonal = i32(i) + shape.causal_offset;
+  let left = shape.window_left >= 0 && i32(j) < diagonal - shape.window_left;
+  let right = shape.window_right >= 0 && i32(j) > diagonal + shape.window_right;
+  let hidden = left || right || (shape.causal == 1u && i32(j) > diagonal);
+"""
+    kernel = own(
+        "two_pass",
+        ("  scale: f32,\n", f"  scale: f32, {more} bias_row: u32,\n"),
+        (
+            "var<storage, read_write> attn: array<f32>;",
+            "var<storage, read_write> attn: array<f32>;\n"
+            "@group(0) @binding(8) var<storage, read> bias: array<f32>;",
+        ),
+        ("  let hidden = shape.causal == 1u && i32(j) > i32(i) + shape.causal_offset;\n", scored),
+        ("select(s * shape.scale, MASKED, hidden)", "select(capped, MASKED, hidden)"),
+        supports={"bias": ["tt", "htt", "bhtt", "b11t"], "window": True, "softcap": True},
+    )
+    for more in (
+        "bias=htt",
+        "bias=b11t,causal=0",
+        "window=5:0",
+        "softcap=3",
+        "window=3:4,causal=0",
+    ):
+        report = harness.run(f"{SMALL},{more}", own=kernel)
+        assert report.ok, report.message
+
+
+def test_values_that_a_kernel_tells_are_heard(harness: Harness) -> None:
+    told = ("    m_i = m_new;\n  }\n\n", "    m_i = m_new;\n  }\n  dbg_u(7u, i);\n")
+    report = harness.run("forward:T=4,D=4", own=own("notes_16x16", told))
+    assert report.ok, report.message
+    trace = harness.last_trace()
+    assert trace is not None
+    assert sorted(value.value for value in trace.values) == list(range(16))

@@ -61,7 +61,11 @@ export class OwnSection {
     this.#panel.enable(ready && !running && !this.#files.empty);
   }
 
-  /** The case on show is the one to run, until another one is written. @type {NonNullable<Section["chosen"]>} */
+  /**
+   * The case on show is the one to run, until another one is written.
+   *
+   * @type {NonNullable<Section["chosen"]>}
+   */
   chosen(entry) {
     if (!entry || this.#written) return;
     const plain = entry.case.replace(/,kernel=[^,]*/, "");
