@@ -223,7 +223,8 @@ def test_a_kernel_may_do_what_ours_refuse(harness: Harness) -> None:
     scored = """
   var capped = s * shape.scale;
   if (shape.softcap > 0.0) { capped = shape.softcap * tanh(capped / shape.softcap); }
-  capped += bias[b * shape.bias_batch + h * shape.bias_head + i * shape.bias_row + j];
+  let bias_at = b * shape.bias_batch + h * shape.bias_head + i * shape.bias_row;
+  capped += bias[bias_at + j * shape.bias_key];
   let diagonal = i32(i) + shape.causal_offset;
   let left = shape.window_left >= 0 && i32(j) < diagonal - shape.window_left;
   let right = shape.window_right >= 0 && i32(j) > diagonal + shape.window_right;
@@ -231,7 +232,7 @@ def test_a_kernel_may_do_what_ours_refuse(harness: Harness) -> None:
 """
     kernel = own(
         "two_pass",
-        ("  scale: f32,\n", f"  scale: f32, {more} bias_row: u32,\n"),
+        ("  scale: f32,\n", f"  scale: f32, {more} bias_row: u32, bias_key: u32,\n"),
         (
             "var<storage, read_write> attn: array<f32>;",
             "var<storage, read_write> attn: array<f32>;\n"

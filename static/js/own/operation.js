@@ -62,7 +62,10 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
     if (kind === "scratch") return { buffer: scratch[name] };
     const given = buffers[/** @type {keyof Buffers} */ (name)];
     if (given !== undefined) return "buffer" in given ? given : { buffer: given };
-    spare[name] ??= unwritten(name, Math.max(4, plan.tensors[name]));
+    const bytes = Math.max(4, plan.tensors[name]);
+    // A case without a bias is one whose bias is zero; its strides are 0, too.
+    spare[name] ??=
+      name === "bias" ? create(name, bytes, STORAGE_COPY_DST) : unwritten(name, bytes);
     return { buffer: spare[name] };
   };
 
