@@ -102,6 +102,7 @@ def test_a_trace_and_a_comparison(tab: Tab) -> None:
     assert violations(tab) == ""
 
 
+@pytest.mark.slow
 def test_dialogs_and_help(tab: Tab) -> None:
     tab.page.click(".case-help")
     assert violations(tab) == ""
@@ -112,6 +113,7 @@ def test_dialogs_and_help(tab: Tab) -> None:
     tab.page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_a_request_that_is_refused_and_a_filter_that_nothing_fits(tab: Tab) -> None:
     tab.run("forward:T=8,D=8,colour=red")
     tab.page.locator(".notice-stop").wait_for()
