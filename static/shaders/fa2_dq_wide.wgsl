@@ -56,8 +56,8 @@ fn fa2_dq_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   let first_end = key_end(i0);  // every row of the tile sees at least the keys below this one
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // and none sees this one or a later one
 
-  var L_log2: array<f32, ROWS>;
-  var delta_i: array<f32, ROWS>;
+  var L_log2 = RowValues();
+  var delta_i = RowValues();
   for (var r = 0u; r < ROWS; r++) { // @unroll
     let i = head + min(i0 + ty + TY * r, params.Tq - 1u);  // rows past the end are never stored
     L_log2[r] = LSE[i] * LOG2_E;

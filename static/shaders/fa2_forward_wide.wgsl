@@ -59,9 +59,9 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   let first_end = key_end(i0);  // every row of the tile sees at least the keys below this one
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // and none sees this one or a later one
 
-  var m_i: array<f32, ROWS>;
-  var l_i: array<f32, ROWS>;  // of this invocation's own keys; summed over tx at the end
-  var O_i: Sums;
+  var m_i = RowValues();
+  var l_i = RowValues();  // of this invocation's own keys; summed over tx at the end
+  var O_i = Sums();
   for (var r = 0u; r < ROWS; r++) { // @unroll
     m_i[r] = SCORE_FLOOR;  // [A1:5]
   }
@@ -78,7 +78,7 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
       }
     }
 
-    var m_new = m_i;
+    var m_new: RowValues = m_i;
     // @trace for (var n = 0u; n < ROWS * KEYS; n++) {
     // @trace   trace_value(TRACE_S, j0 / BC, i0 + ty + TY * (n / KEYS), j0 + tx + TX * (n % KEYS), S[n] * LN_2);
     // @trace }
@@ -95,11 +95,14 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
       // @trace alphas[r] = alpha;
       // Half the floor: where a row has seen no key yet, its masked scores must not get the weight 1.
       let shift = max(m_new[r], 0.5 * SCORE_FLOOR);
-      l_i[r] *= alpha;
       for (var n = 0u; n < KEYS; n++) { // @unroll
         S[r * KEYS + n] = exp2(max(S[r * KEYS + n] - shift, EXPONENT_FLOOR));
-        l_i[r] += S[r * KEYS + n];
       }
+      var sum = 0.0;
+      for (var n = 0u; n < KEYS / 2u; n++) { // @unroll
+        sum += S[r * KEYS + 2u * n] + S[r * KEYS + 2u * n + 1u];
+      }
+      l_i[r] = fma(l_i[r], alpha, sum);
       for (var o = 0u; o < O_TILES; o++) { // @unroll
         O_i[r * O_TILES + o] *= alpha;  // [A1:10], with the sums of the next line
       }

@@ -2,13 +2,14 @@
 /**
  * Puts a shader together: `enable …;` before the first line, the kernel file, the files that it
  * and they `@use`, and the constants last. A `@use` names a file, or a role (`@use storage`) that the
- * plan gives to a file; loops marked `@unroll` are written out, lines marked `@trace` are code where
- * that is asked for (instrument.js). WGSL does not care about the order at module scope, so
+ * plan gives to a file; loops marked `@unroll` are written out, arrays marked `@registers` become
+ * structures, lines marked `@trace` are code where that is asked for (instrument.js). WGSL does not care about the order at module scope, so
  * the kernel keeps its own line numbers and the rest can be mapped back to its file.
  */
 import { ComposeError } from "./errors.js";
 import { callsDebug, DBG_FILE, noteCaller, withHooks } from "./instrument.js";
 import { PARAMS, paramsMismatch } from "./params.js";
+import { inRegisters } from "./registers.js";
 import { numbersOf } from "./size-expression.js";
 import { unroll } from "./unroll.js";
 import { withoutComments } from "./wgsl-text.js";
@@ -94,8 +95,9 @@ export function compose(file, constants, sources, options = {}) {
   const mismatch = params && paramsMismatch(own, params);
   if (mismatch) refuse(mismatch.message, mismatch.index);
   // Line by line the same text, so `locate` serves both.
-  const unrolled = unroll(body, code, numbersOf(constants), refuse);
-  return { text: prefix + unrolled.text, locate };
+  const numbers = numbersOf(constants);
+  const unrolled = unroll(body, code, numbers, refuse);
+  return { text: prefix + inRegisters(unrolled.text, unrolled.code, numbers), locate };
 }
 
 /** @param {Constant} constant */

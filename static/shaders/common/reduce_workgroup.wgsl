@@ -6,7 +6,7 @@
 const GROUPS = (ROWS + 3u) / 4u;
 const_assert GROUPS * TY * TX <= A_SIZE;
 
-fn share(v: ptr<function, array<f32, ROWS>>, tx: u32, ty: u32) {
+fn share(v: ptr<function, RowValues>, tx: u32, ty: u32) {
   workgroupBarrier();  // nobody reads A any more
   for (var g = 0u; g < (ROWS + 3u) / 4u; g++) { // @unroll
     A[(g * TY + ty) * TX + tx] = vec4<f32>((*v)[4u * g], (*v)[min(4u * g + 1u, ROWS - 1u)],
@@ -16,13 +16,13 @@ fn share(v: ptr<function, array<f32, ROWS>>, tx: u32, ty: u32) {
   workgroupBarrier();  // all parts are there
 }
 
-fn give(v: ptr<function, array<f32, ROWS>>, g: u32, all: vec4<f32>) {
+fn give(v: ptr<function, RowValues>, g: u32, all: vec4<f32>) {
   for (var r = 0u; r < ROWS; r++) { // @unroll
     if (r / 4u == g) { (*v)[r] = all[r % 4u]; }
   }
 }
 
-fn max_over_rows(v: ptr<function, array<f32, ROWS>>, tx: u32, ty: u32) {
+fn max_over_rows(v: ptr<function, RowValues>, tx: u32, ty: u32) {
   share(v, tx, ty);
   for (var g = 0u; g < (ROWS + 3u) / 4u; g++) { // @unroll
     var all = A[(g * TY + ty) * TX];
@@ -31,7 +31,7 @@ fn max_over_rows(v: ptr<function, array<f32, ROWS>>, tx: u32, ty: u32) {
   }
 }
 
-fn sum_over_rows(v: ptr<function, array<f32, ROWS>>, tx: u32, ty: u32) {
+fn sum_over_rows(v: ptr<function, RowValues>, tx: u32, ty: u32) {
   share(v, tx, ty);
   for (var g = 0u; g < (ROWS + 3u) / 4u; g++) { // @unroll
     var all = vec4<f32>();
