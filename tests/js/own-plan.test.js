@@ -241,6 +241,15 @@ test("refused by field: an override that nothing gives a value", () =>
     text: KERNEL.replace("const BR", "override WIDTH_OF_IT: u32; const BR"),
   }));
 
+test("refused by field: a buffer that is bound twice and written", () =>
+  refused(
+    WITH({ bindings: { L: "o", ctx: "o" } }),
+    /^bindings\.(L|ctx): (ctx|L) is bound to o already/,
+    {
+      want: ["o"],
+    },
+  ));
+
 test("the examples are understood", async () => {
   for (const name of ["notes_16x16", "row_per_invocation", "two_pass", "backward_rows"]) {
     const base = new URL(`../../examples/${name}`, import.meta.url);

@@ -50,7 +50,8 @@ export function checkBindings({ bindings = {} }, variables, file) {
  */
 export function bindVariables(manifest, variables) {
   const { bindings = {}, scratch = {}, uniforms = {} } = manifest;
-  return variables.map((variable) => {
+  /** @param {Variable} variable @returns {Bound} */
+  const boundOf = (variable) => {
     const { name, access, members } = variable;
     if (access === "uniform") return { variable, kind: "uniform", name, from: "text" };
     if (name === DBG_VARIABLE) return { variable, kind: "tensor", name: DBG, from: "text" };
@@ -75,7 +76,28 @@ export function bindVariables(manifest, variables) {
       `the name says neither a tensor nor a scratch buffer; write "bindings": {"${name}": …} with ` +
         `one of ${[...TENSOR_NAMES, ...Object.keys(scratch)].join(", ")}`,
     );
-  });
+  };
+  const bound = variables.map(boundOf);
+  checkTwice(bound);
+  return bound;
+}
+
+/**
+ * WebGPU forbids a buffer to be written in a dispatch that binds it twice.
+ *
+ * @param {readonly Bound[]} bound of a pass
+ */
+function checkTwice(bound) {
+  for (const [n, { kind, name, variable }] of bound.entries()) {
+    const other = bound.slice(0, n).find((one) => one.kind === kind && one.name === name);
+    if (kind === "uniform" || other === undefined) continue;
+    if ([variable, other.variable].some(({ access }) => access === "read_write")) {
+      throw new ManifestError(
+        `bindings.${variable.name}`,
+        `${other.variable.name} is bound to ${name} already, and one of the two is written`,
+      );
+    }
+  }
 }
 
 /** @param {string} path @param {NonNullable<Manifest["uniforms"]>} uniforms */
