@@ -72,7 +72,7 @@ def test_a_report_has_every_field_and_is_strict_json():
     assert list(found) == [
         "case", "kernel", "status", "message", "outputs", "controls", "kappa", "input_sha256",
         "shader_sha256", "adapter", "engine", "passes", "elapsed_ns", "compile_ns",
-        "first_result_ns", "gpu_ns", "edited", "warnings", "finding", "error",
+        "first_result_ns", "gpu_ns", "edited", "told", "warnings", "finding", "error",
     ]  # fmt: skip
     assert list(found["outputs"]) == ["o", "lse", "dq", "dk", "dv"]
     fields = ["worst_ratio", "worst", "bad", "total", "nan", "inf", "where"]
