@@ -10,7 +10,9 @@ import pytest
 
 from server import browser, cli
 from server.errors import DeviceLost, HarnessError, NoAdapter, PageError, Timeout
+from server.paths import STATIC
 
+NOTES = str(STATIC.parent / "examples" / "notes_16x16.wgsl")
 Fa2 = Callable[..., tuple[int, str, str]]
 
 
@@ -48,6 +50,15 @@ def fa2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         (["run", "--timeout", "0"], "Invalid value"),
         (["run", "--adapter", "fast"], "Invalid value"),
         (["run", "--no-such-option"], "No such option"),
+        (["check"], "name the kernel's .wgsl file"),
+        (["check", "kernel.txt"], "kernel.txt is no .wgsl file"),
+        (["check", "no/such.wgsl"], "no/such.wgsl cannot be read: No such file"),
+        (["check", NOTES, "forward:T=16"], "it has no D"),
+        (["check", NOTES, "forward:T=16,D=8,kernel=fa2"], "names a kernel of ours"),
+        (["check", NOTES, "--suite", "nope"], "the suites are seed"),
+        (["check", NOTES, "--manifest", "no.json"], "no.json cannot be read: No such file"),
+        (["check", NOTES, "--grid", "T; H"], "grid[0]: String should match pattern"),
+        (["check", NOTES, "--kappa", "0"], "must be a positive number"),
         (["list", "--suite", "nope"], "the suites are seed"),
         (["nonsense"], "No such command"),
         (["serve", "--port", "70000"], "Invalid value"),
