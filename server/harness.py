@@ -122,7 +122,7 @@ class Harness(Life):
         if words is None or self.last_report is None or self.last_done is None:
             return None
         case = Case.parse(self.last_report.case)
-        return trace_of(case, words, bool(self.last_done.traced), self.last_report.kappa)
+        return trace_of(case, words, self.last_done.traced, self.last_report.kappa)
 
     def attention(
         self,
@@ -274,7 +274,7 @@ class Harness(Life):
         own: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
         inputs: dict[str, NDArray[Any]] | None = None,
-    ) -> tuple[Report, dict[str, NDArray[Any]]]:
+    ) -> tuple[Report, Mapping[str, NDArray[Any]]]:
         _check_shaders(shaders or {})
         options: dict[str, Any] = {
             "kappa": KAPPA if kappa is None else kappa,
@@ -294,7 +294,7 @@ class Harness(Life):
         with self._lock:
             run = self._started().do(submit)
             self.last_report = report = run.future.result()
-            self.last_outputs, self.last_done = dict(run.tensors), run.done
+            self.last_outputs, self.last_done = run.tensors, run.done
             return report, self.last_outputs
 
 

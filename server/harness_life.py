@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -78,7 +78,7 @@ class Life:
         self._worker: Worker | None = None
         self.last_report: Report | None = None
         self.last_done: Done | None = None
-        self.last_outputs: dict[str, NDArray[Any]] = {}
+        self.last_outputs: Mapping[str, NDArray[Any]] = {}
 
     # --- life ------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ from server.cases import Case
 from server.errors import CaseError, HarnessError, PageError, Unsupported
 from server.outputs import want
 from server.remote import ANSWER_S, Refused, Remote, Unreachable
+from server.report import Report
 from server.report_read import read_report
 from server.run import Arrays, Run, own_inputs
 from server.training import Training
@@ -79,7 +80,7 @@ class RemoteRuns:
             answer = self._remote.post("/api/runs", body)
         except Refused as refused:
             raise CaseError(refused.message) from None
-        run = Run(
+        run = _RemoteRun(
             case=case,
             page=page,
             kappa=kappa,
@@ -88,6 +89,7 @@ class RemoteRuns:
             id=answer["runs"][0],
             heard=True,  # no second try for a browser that nobody here can restart
         )
+        run.outputs = Outputs(self._remote, run.id, [name for name in run.want if "." not in name])
         if inputs is not None:
             run.seeded = False
             self._put_inputs(run, own_inputs(case, inputs))
@@ -113,9 +115,7 @@ class RemoteRuns:
                 found = self._remote.get(path, WAIT_S + ANSWER_S)
                 silent_s = 0.0
                 if "status" in found:
-                    result = read_report(found)
-                    self._fetch_outputs(run)
-                    return run.settle(result)
+                    return run.settle(read_report(found))
                 run.state, run.progress = found["state"], found["progress"]
             except Unreachable as error:
                 silent_s += WAIT_S
@@ -128,14 +128,48 @@ class RemoteRuns:
     def _give_up(self, run: Run, kind: str, message: str) -> None:
         run.settle(report.failed_to_run(run.case, kind, message, kappa=run.kappa))
 
-    def _fetch_outputs(self, run: Run) -> None:
-        """Only of the caller's own arrays, who wants them back; of a failed run there are none."""
-        if run.seeded:
-            return
-        for name in [name for name in run.want if "." not in name]:
-            with suppress(Refused):
-                data = self._remote.send("GET", f"/api/runs/{run.id}/tensors/{name}")
-                run.uploads[name] = np.load(io.BytesIO(data), allow_pickle=False).ravel()
+
+class Outputs(Mapping[str, np.ndarray]):
+    """The outputs of a run, each fetched when somebody looks at it: a suite needs none of them."""
+
+    def __init__(self, remote: Remote, run: str, names: Iterable[str]) -> None:
+        self._remote, self._run = remote, run
+        self._names = list(names)
+        self._fetched: dict[str, np.ndarray | None] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._names and name not in self._fetched:
+            self._fetched[name] = self._fetch(name)
+        found = self._fetched.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._names if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _fetch(self, name: str) -> np.ndarray | None:
+        """None for what was not sent, or has been evicted."""
+        try:
+            data = self._remote.send("GET", f"/api/runs/{self._run}/tensors/{name}")
+        except Refused:
+            return None
+        array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
+        return array
+
+
+class _RemoteRun(Run):
+    """A run whose outputs are elsewhere."""
+
+    outputs: Mapping[str, np.ndarray]
+
+    def settle(self, report: Report) -> None:
+        self.uploads, self.inputs, self.tensors = {}, None, self.outputs
+        self.report, self.state = report, report.status
+        self.future.set_result(report)
 
 
 class _Elsewhere:

@@ -34,7 +34,7 @@ _NO_SIZE = re.compile(
 class Runner(Protocol):
     """What of a Harness is needed."""
 
-    last_outputs: dict[str, npt.NDArray[Any]]
+    last_outputs: Arrays
 
     def run(
         self,

@@ -35,6 +35,7 @@ def read_report(found: Mapping[str, Any]) -> Report:
             adapter=found["adapter"],
             passes=tuple(found["passes"]),
             edited=tuple(found["edited"]),
+            told=int(found["told"]),
             warnings=tuple(found["warnings"]),
             finding=Finding(**found["finding"]) if found["finding"] else None,
             error=RunError(**found["error"]) if found["error"] else None,

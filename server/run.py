@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -55,7 +56,9 @@ class Run:
     progress: dict[str, Any] | None = None
     uploads: Arrays = field(default_factory=dict)  # flat, as they came
     receiving: set[str] = field(default_factory=set)
-    tensors: Arrays = field(default_factory=dict)  # shaped, once there is a report
+    tensors: Mapping[str, np.ndarray] = field(
+        default_factory=dict
+    )  # shaped, once there is a report
     report: Report | None = None
     done: Done | None = None  # what the page told when it had finished
     seeded: bool = field(init=False)  # the inputs are those of the case's seed

@@ -267,6 +267,20 @@ def test_arrays_of_one_s_own_travel_there_and_results_back(live: Live, person: P
     np.testing.assert_allclose(found["dk"], truth["dk"].reshape(2, 5, 8), rtol=1e-4, atol=1e-6)
 
 
+def test_outputs_are_fetched_when_somebody_looks_at_them(live: Live, person: Person) -> None:
+    person("pixel8")
+    with Harness(page="pixel8", server=live.url) as harness:
+        report = harness.run(CASE)
+        run = live.store.all()[-1]
+        outputs = harness.last_outputs
+        assert "dq" not in outputs
+        np.testing.assert_array_equal(outputs["o"], run.tensors["o"])
+        assert list(outputs) == ["o", "lse"]
+        run.tensors = {}
+        assert len(outputs) == 2, "kept once fetched"
+        assert report == run.report
+
+
 def test_training_on_such_a_page_is_refused_by_name(live: Live, person: Person) -> None:
     person("pixel8")
     with Harness(page="pixel8", server=live.url) as harness, pytest.raises(Unsupported):

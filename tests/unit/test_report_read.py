@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
 
 import pytest
 from fake_upload import ADAPTER
@@ -34,10 +35,12 @@ def test_a_failed_report_with_every_field_comes_back_equal() -> None:
         controls={"zeros": Control(True, True, math.inf)},
         kappa=2.0, input_sha256="ab", shader_sha256="cd", adapter=ADAPTER, engine="E",
         passes=({"kernel": "fa2", "tile": {"TX": 4}, "roles": {}},),
-        elapsed_ns=1.5, gpu_ns=2.0, edited=("fa2.wgsl",), warnings=("w",),
+        elapsed_ns=1.5, gpu_ns=2.0, edited=("fa2.wgsl",), told=3, warnings=("w",),
         finding=Finding("bounds", "o", "the last rows"),
     )  # fmt: skip
     assert read_report(json.loads(json.dumps(report.to_dict(), allow_nan=False))) == report
+    unset = [one.name for one in fields(Report) if getattr(report, one.name) == one.default]
+    assert unset == ["compile_ns", "first_result_ns", "error"], "a new field is to be read as well"
 
 
 def test_an_error_comes_back_with_its_kind() -> None:
