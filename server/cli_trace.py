@@ -115,10 +115,13 @@ def trace(
         kind = report.error.kind if report.error else ""
         ended = ENDED if kind in ("timeout", "device-lost") else NOTHING_RAN
         raise typer.Exit(USAGE if report.status == "skip" else ended)
-    show_steps(console, found, list(done.traced), float(wanted.scale_f32), every=rows)
+    failed = report.status == "fail"
+    show_steps(
+        console, found, list(done.traced), float(wanted.scale_f32), failed=failed, every=rows
+    )
     show_values(console, found)
     if json_file is not None:
-        text = json.dumps(trace_report.to_dict(found, wanted, done, kappa), indent=1)
+        text = json.dumps(trace_report.to_dict(found, wanted, done, kappa, failed=failed), indent=1)
         _write(json_file, text.encode())
     if npz_file is not None:
         _write(npz_file, trace_report.npz(found))

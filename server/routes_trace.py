@@ -35,7 +35,9 @@ async def read(run: KnownRun, request: Request) -> JSONResponse:
     done = _told(run)
 
     def work() -> dict[str, Any]:
-        return trace_report.to_dict(_trace(run, done, request), run.case, done, run.kappa)
+        failed = run.report is not None and run.report.status == "fail"
+        found = _trace(run, done, request)
+        return trace_report.to_dict(found, run.case, done, run.kappa, failed=failed)
 
     return JSONResponse(await compute(request, work, "trace"))
 
@@ -102,7 +104,7 @@ def _trace(run: Run, done: Done, request: Request) -> Trace:
 
     def work() -> Trace:
         try:
-            return trace_of(run.case, words, bool(done.traced), run.kappa)
+            return trace_of(run.case, words, done.traced, run.kappa)
         except ValueError as error:
             raise Problem(422, "bad-trace", f"{error}") from None
 

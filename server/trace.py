@@ -7,7 +7,7 @@ bound is where to look; all that follow from it are wrong too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +25,8 @@ KINDS = {"S": 1, "m": 2, "alpha": 3, "P": 4, "l": 5, "O": 6}
 """Of the forward, as `common/trace.wgsl` numbers them."""
 BACKWARD_KINDS = {"L": 1, "delta": 2, "P": 3, "dP": 4, "dS": 5}
 PASSES = {"dQ": 16, "dK, dV": 32}
+MARKS = {"dQ": "_dq", "dK, dV": "_dkdv"}
+"""In the names of the kernels."""
 COLUMNS = {"O": "channel"}  # what goes across; the others have keys
 FORWARD = "forward"
 MOST_ROWS = 512
@@ -62,6 +64,7 @@ class Step:
     number: int
     keys: tuple[int, int]
     quantities: dict[str, Quantity]
+    beyond: F64 | None = None  # [rows] weights that the kernel gave to keys past the last one
 
     @property
     def title(self) -> str:
@@ -93,8 +96,9 @@ class Trace:
     values: list[Value] = field(default_factory=list)
 
 
-def trace_of(case: Case, words: Array, traced: bool, kappa: float) -> Trace:
-    """What was told in a run of the case's seed. ``traced``: not only what dbg() told.
+def trace_of(case: Case, words: Array, traced: Sequence[str], kappa: float) -> Trace:
+    """What was told in a run of the case's seed. ``traced``: the kernels that should tell their
+    tiles; without any there is what dbg() told.
 
     Raises ValueError for a head that no page of this server's writes.
     """
@@ -105,9 +109,12 @@ def trace_of(case: Case, words: Array, traced: bool, kappa: float) -> Trace:
     problem = problem_of(case, make_inputs(case))
     bounds = Bounds(kappa, few_weights(case), case.dtype == "f16")
     tile = truth.tile_of(problem, told.b, told.h, told.rows)
-    steps = [*_forward(told, tile, bounds)]
+    steps: list[Step] = []
+    if any("forward" in kernel for kernel in traced):
+        steps += _forward(told, tile, bounds)
     if case.op == "backward":
-        steps += _backward(told, tile, bounds)
+        kinds = [kind for kind, mark in MARKS.items() if any(mark in name for name in traced)]
+        steps += _backward(told, tile, bounds, kinds)
     return Trace(told, steps, departure_of(steps, told.rows[0]), tile, values(told))
 
 
@@ -120,7 +127,7 @@ def _check(case: Case, told: Told) -> None:
 
 
 def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
-    if told.key_tile < 1 or not any((told.kind == kind).any() for kind in KINDS.values()):
+    if told.key_tile < 1:
         return
     Tk = tile.s.shape[1]
     for number, expected in enumerate(truth.forward(tile, told.key_tile, bounds)):
@@ -136,14 +143,24 @@ def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
                 name, expected[name], rows[at], columns[at], told_values[at], told.rows[0], first
             )
             found[name] = _compared(name, *laid, expected[name], told.lost > 0, visited)
-        yield Step(FORWARD, number, keys, found)
+        yield Step(FORWARD, number, keys, found, _beyond(told, number, Tk))
 
 
-def _backward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
+def _beyond(told: Told, number: int, Tk: int) -> F64:
+    """What a row's keys past the last one weigh in a key tile; 0 in a right kernel."""
+    tiles, rows, columns, weights = told.of(KINDS["P"])
+    found = np.zeros(told.rows[1] - told.rows[0])
+    row = rows.astype(np.int64) - told.rows[0]
+    at = (tiles == number) & (columns >= Tk) & (row >= 0) & (row < len(found))
+    np.add.at(found, row[at], weights[at].astype(np.float64))
+    return found
+
+
+def _backward(told: Told, tile: truth.Tile, bounds: Bounds, kinds: Sequence[str]) -> Iterator[Step]:
     expected = truth.backward(tile, told.keys, bounds)
     visited = np.asarray((expected["P"].value != 0).any(axis=1))
     for number, (kind, base) in enumerate(PASSES.items()):
-        if not any((told.kind == base + k).any() for k in BACKWARD_KINDS.values()):
+        if kind not in kinds:
             continue
         found = {}
         for name in truth.BACKWARD:

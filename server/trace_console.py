@@ -15,7 +15,7 @@ MOST_VALUES = 40
 
 
 def show_steps(
-    console: Console, found: Trace, traced: list[str], scale: float, *, every: bool
+    console: Console, found: Trace, traced: list[str], scale: float, *, failed: bool, every: bool
 ) -> None:
     """A line a step; below the step where they part its wrong rows, or with ``every`` all rows."""
     if not found.steps:
@@ -42,7 +42,7 @@ def show_steps(
             if len(lines) > len(shown):
                 console.print(f"      and {len(lines) - len(shown)} rows more; --rows shows all")
     console.print()
-    console.print(sentence(found, scale))
+    console.print(sentence(found, scale, failed=failed))
 
 
 def _cell(name: str, quantity: Quantity) -> str:

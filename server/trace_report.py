@@ -20,7 +20,9 @@ MOST_VALUES = 5000
 """Values of dbg() that the JSON holds; the files have all."""
 
 
-def to_dict(trace: Trace, case: Case, done: Done, kappa: float) -> dict[str, Any]:
+def to_dict(
+    trace: Trace, case: Case, done: Done, kappa: float, *, failed: bool = False
+) -> dict[str, Any]:
     """What ``GET /api/runs/{run}/trace`` answers; numbers that JSON lacks are strings, and
     null is what was not told.
     """
@@ -39,7 +41,7 @@ def to_dict(trace: Trace, case: Case, done: Done, kappa: float) -> dict[str, Any
         "told": told.wanted,
         "lost": told.lost,
         "room": told.capacity,
-        "sentence": sentence(trace, float(case.scale_f32)),
+        "sentence": sentence(trace, float(case.scale_f32), failed=failed),
         "mark": mark(trace),
         "departure": None,
         "steps": [_step(step) for step in trace.steps],

@@ -22,8 +22,8 @@ CLOSE = 2e-4
 Guess = tuple[F64 | float, str]
 
 
-def sentence(trace: Trace, scale: float) -> str:
-    """What a person wants to read first."""
+def sentence(trace: Trace, scale: float, *, failed: bool = False) -> str:
+    """What a person wants to read first. ``failed``: the judge found the outputs wrong."""
     if not trace.steps:
         return "No kernel told a tile." if not trace.values else ""
     lost = f" {trace.told.lost} records found no room." if trace.told.lost else ""
@@ -37,11 +37,24 @@ def sentence(trace: Trace, scale: float) -> str:
         known = "in every step" if not lost else "as far as it was told"
         return (
             f"Right {known}: nothing is beyond its bound; the worst is {SYMBOLS.get(name, name)} "
-            f"at {worst:.2g} of what is allowed ({title}).{lost}"
+            f"at {worst:.2g} of what is allowed ({title}).{_behind(trace) if failed else ''}{lost}"
         )
     step = trace.steps[departure.step]
     why = reason(trace, departure, scale)
     return f"{_before(trace, departure)} {_what(step, departure)}{': ' if why else ''}{why}.{lost}"
+
+
+def _behind(trace: Trace) -> str:
+    """Where a fault can lie that no step shows."""
+    if trace.steps[-1].kind == FORWARD:
+        return (
+            " The outputs are wrong all the same: what follows the last key tile is, the division "
+            "by l_i, the log-sum-exp, or how they are stored."
+        )
+    return (
+        " The outputs are wrong all the same: look at what is made of P and dS, the sums over the "
+        "tiles, the scale of dQ and dK, or how they are stored; or at another tile."
+    )
 
 
 def mark(trace: Trace) -> str:
@@ -77,7 +90,12 @@ def _before(trace: Trace, departure: Departure) -> str:
     if departure.step == 0:
         return f"Already at {trace.steps[0].title}"
     if trace.steps[departure.step].kind != FORWARD:
-        return f"The forward is right; in the {trace.steps[departure.step].title}"
+        right = (
+            "The forward is right" if trace.steps[0].kind == FORWARD else "Nothing before it parts"
+        )
+        if trace.steps[departure.step - 1].kind != FORWARD:
+            right = f"{right}, and so is the {trace.steps[departure.step - 1].title}"
+        return f"{right}; in the {trace.steps[departure.step].title}"
     last = trace.steps[departure.step - 1].title
     return f"Right up to {last}; at {trace.steps[departure.step].title}"
 
@@ -87,23 +105,31 @@ def _what(step: Step, departure: Departure) -> str:
     rows = rows_text(departure.rows)
     quantity = step.quantities[departure.quantity]
     if not quantity.told.any():
-        return f"{name} was never told, so the kernel did not visit {step.title}"
+        tile = step.title if step.kind == FORWARD else "these keys"
+        return f"{name} was never told, so the kernel did not visit {tile}"
     at = ""
     if departure.column is not None:
         across = "channel" if departure.quantity == "O" else "key"
         at = f" (row {departure.row}, {across} {departure.column})"
     elif len(departure.rows) > 1:
         at = f" (row {departure.row})"
-    return f"{name} of {rows} is {_number(departure.actual)} instead of " + (
-        f"{_number(departure.expected)}{at}"
-    )
+    expected = _number(departure.expected, departure)
+    if not _told_there(quantity):
+        return f"{name} of {rows} was not told where it is {expected}{at}, so it was not computed"
+    return f"{name} of {rows} is {_number(departure.actual, departure)} instead of {expected}{at}"
 
 
-def _number(value: float) -> str:
+def _told_there(quantity: Quantity) -> bool:
+    """Whether the kernel told the element that is worst off."""
+    worst = np.where(np.isnan(quantity.ratio), -1, quantity.ratio).argmax()
+    return bool(quantity.told.flat[int(worst)])
+
+
+def _number(value: float, departure: Departure) -> str:
     if np.isnan(value):
         return "NaN"
     if np.isneginf(value):
-        return "masked"
+        return "masked" if departure.quantity in ("S", "P") else "that of no key"
     return f"{value:.6g}"
 
 
@@ -153,8 +179,13 @@ def _guesses(
         yield 1.0, "the old sums are not rescaled"
         yield 0.0, "the old sums are thrown away"
         yield 1 / q["alpha"].expected, "the exponent has the wrong sign"
+        if old is not None:
+            power = np.exp2(old["m"].actual - q["m"].actual)
+            yield power, "it is a power of 2, not of e"
     if name == "m":
         tile = q["S"].actual.max(axis=1)
+        if np.isneginf(q["m"].actual[q["m"].ratio > 1]).all():
+            yield q["m"].actual, "no score is in it"
         if old is not None:
             yield old["m"].actual, "this tile's scores are not in the maximum"
             yield tile, "the maximum of the tiles before is forgotten"
@@ -166,7 +197,11 @@ def _guesses(
             was = old["m"].actual[:, None]
             yield np.exp(q["S"].actual - was), "it is taken against the maximum before this tile"
     if name == "l":
-        yield from _sums(q["P"].actual.sum(axis=1), q, old, "l")
+        total = q["P"].actual.sum(axis=1)
+        yield from _sums(total, q, old, "l")
+        if step.beyond is not None and step.beyond.any():
+            kept = total * 0 if old is None else q["alpha"].actual * old["l"].actual
+            yield kept + total + step.beyond, "keys past the last one are not masked"
     if name == "O" and trace.tile is not None:
         v = trace.tile.v[step.keys[0] : step.keys[1]]
         yield from _sums(np.where(q["P"].told, q["P"].actual, 0.0) @ v, q, old, "O")
@@ -207,6 +242,8 @@ def _fits(quantity: Quantity, bad: Array, guess: F64) -> bool:
     """Whether the guess gives the kernel's numbers wherever they are wrong."""
     shaped = np.broadcast_to(guess, quantity.actual.shape)[bad]
     actual = quantity.actual[bad]
+    if (shaped == actual).all():
+        return True
     size = np.maximum(np.abs(actual), np.abs(quantity.expected[bad]))
     return bool((np.abs(shaped - actual) <= CLOSE * size).all())
 

@@ -32,6 +32,7 @@ from server.trace_report import npz, to_dict, values_csv, values_npy
 from server.trace_words import mark, sentence
 
 CASE = Case.parse("forward:T=70,H=2,D=8")
+KERNELS = ("fa2_forward",)
 CASES = [
     "forward:T=70,H=2,D=8",
     "forward:B=2,Tq=19,Tk=45,H=4,Hkv=2,D=8",
@@ -71,7 +72,7 @@ def test_the_state_after_the_last_key_tile_is_the_reference(text: str) -> None:
 def test_a_right_float32_tile_departs_nowhere(text: str) -> None:
     case = Case.parse(text)
     h, rows = case.H - 1, (case.Tq // 2, case.Tq)
-    found = trace_of(case, told(case, b=case.B - 1, h=h, rows=rows), traced=True, kappa=4)
+    found = trace_of(case, told(case, b=case.B - 1, h=h, rows=rows), traced=KERNELS, kappa=4)
     assert found.departure is None, sentence(found, float(case.scale_f32))
     worst = max(q.worst for step in found.steps for q in step.quantities.values())
     assert 0 < worst < 0.7
@@ -158,7 +159,7 @@ def test_the_first_departure_is_named_with_its_reason(
     at: str, fault: object, step: int, quantity: str, why: str
 ) -> None:
     words = told(CASE, h=1, rows=(32, 64), faults={at: fault})  # type: ignore[dict-item]
-    found = trace_of(CASE, words, traced=True, kappa=4)
+    found = trace_of(CASE, words, traced=KERNELS, kappa=4)
     assert found.departure is not None
     assert (found.departure.step, found.departure.quantity) == (step, quantity)
     said = sentence(found, float(CASE.scale_f32))
@@ -172,7 +173,7 @@ def test_a_key_tile_that_is_never_visited_is_where_they_part() -> None:
     words = told(CASE, rows=(32, 64))
     records = words[HEAD_WORDS:].reshape(-1, 4)
     records[(records[:, 0] & 0xFFFFFF) == 2] = 0  # no kind
-    found = trace_of(CASE, words, traced=True, kappa=4)
+    found = trace_of(CASE, words, traced=KERNELS, kappa=4)
     assert found.departure is not None
     assert found.departure.step == 2
     assert "S was never told, so the kernel did not visit key tile 2" in sentence(found, 1)
@@ -182,7 +183,7 @@ def test_nan_that_a_kernel_told_is_not_taken_for_silence() -> None:
     def broken(s: State) -> None:
         s["m"] = np.full_like(s["m"], np.nan)
 
-    found = trace_of(CASE, told(CASE, rows=(32, 64), faults={"m": broken}), traced=True, kappa=4)
+    found = trace_of(CASE, told(CASE, rows=(32, 64), faults={"m": broken}), traced=KERNELS, kappa=4)
     assert found.departure is not None
     assert found.departure.quantity == "m"
     assert "m_i of rows 32–63 is NaN instead of" in sentence(found, 1)
@@ -192,7 +193,7 @@ def test_nan_that_a_kernel_told_is_not_taken_for_silence() -> None:
 
 def test_what_found_no_room_is_unknown_counted_and_no_departure() -> None:
     words = told(CASE, rows=(32, 64), room=1500)
-    found = trace_of(CASE, words, traced=True, kappa=4)
+    found = trace_of(CASE, words, traced=KERNELS, kappa=4)
     assert found.told.lost == count(words) - 1500 > 0
     assert found.departure is None
     said = sentence(found, 1)
@@ -205,7 +206,7 @@ def test_what_found_no_room_is_unknown_counted_and_no_departure() -> None:
 
 def test_parts_of_a_sum_are_added_and_the_rows_of_others_left_out() -> None:
     words = told(CASE, rows=(32, 64))
-    right = trace_of(CASE, words, traced=True, kappa=4).steps[0].quantities["l"].actual
+    right = trace_of(CASE, words, traced=KERNELS, kappa=4).steps[0].quantities["l"].actual
     records = words[HEAD_WORDS:].reshape(-1, 4)
     sums = np.flatnonzero(records[:, 0] == 5 << 24)
     halves = records[sums].copy()
@@ -216,7 +217,7 @@ def test_parts_of_a_sum_are_added_and_the_rows_of_others_left_out() -> None:
     records[end : end + len(halves)] = halves
     records[end + len(halves)] = (5 << 24, 3, 0, 1)  # no row of this tile
     words[0] += len(halves) + 1
-    again = trace_of(CASE, words, traced=True, kappa=4).steps[0].quantities["l"].actual
+    again = trace_of(CASE, words, traced=KERNELS, kappa=4).steps[0].quantities["l"].actual
     np.testing.assert_array_equal(again, right)
 
 
@@ -227,7 +228,7 @@ def test_a_head_that_does_not_fit_the_case_is_refused(head: tuple[int, ...]) -> 
     words = told(CASE, rows=(32, 64))
     words[:HEAD_WORDS] = head
     with pytest.raises(ValueError, match="head of the trace"):
-        trace_of(CASE, words, traced=True, kappa=4)
+        trace_of(CASE, words, traced=KERNELS, kappa=4)
 
 
 def test_a_count_beyond_the_buffer_reads_nothing_beyond_it() -> None:
@@ -249,7 +250,7 @@ def test_values_of_dbg_come_sorted_with_their_types() -> None:
     ]
     got = [(v.tag, v.workgroup, v.invocation, v.component, v.value) for v in values(decode(words))]
     assert got == [(3, 0, 0, 2, 1.5), (7, 0, 3, None, 1.5), (7, 1, 2, None, 2**32 - 1)]
-    found = trace_of(CASE, words, traced=False, kappa=4)
+    found = trace_of(CASE, words, traced=(), kappa=4)
     assert found.steps == []
     assert found.departure is None
     assert values_csv(found).decode().splitlines()[1:] == [
@@ -260,7 +261,7 @@ def test_values_of_dbg_come_sorted_with_their_types() -> None:
 
 def test_the_json_has_no_number_that_json_lacks_and_the_npz_every_array() -> None:
     words = told(CASE, rows=(0, 32))
-    found = trace_of(CASE, words, traced=True, kappa=4)
+    found = trace_of(CASE, words, traced=KERNELS, kappa=4)
     text = json.dumps(to_dict(found, CASE, Done(status="ok"), 4), allow_nan=False)
     assert json.loads(text)["steps"][0]["rows"]["m"]["expected"]
     arrays = np.load(io.BytesIO(npz(found)))
