@@ -6,9 +6,7 @@ import { OwnTexts } from "../own-texts.js";
 import { asRunError, RunError } from "../run-error.js";
 import { EditorPanel } from "../ui/editor-panel.js";
 
-/** @typedef {import("../context.js").Context} Context */
 /** @typedef {import("../context.js").Section} Section */
-/** @typedef {import("../context.js").RunBody} RunBody */
 /** @typedef {import("../attention/index.js").Message} Message */
 /** @typedef {import("../ui/editor.js").Editor} Editor */
 
@@ -57,7 +55,7 @@ export class KernelSection {
   /** @type {Partial<Record<"typing" | "saving", ReturnType<typeof setTimeout>>>} */
   #timers = {};
 
-  /** @param {Context} context */
+  /** @param {import("../context.js").Context} context */
   constructor(context) {
     this.context = context;
     this.#case = new CaseCheck(context, {
@@ -65,7 +63,7 @@ export class KernelSection {
       onChange: () => this.#follow(),
     });
     this.#panel = new EditorPanel({
-      onFile: (name) => this.#open(name).then(() => this.#editor?.focus()),
+      onFile: (name) => this.#open(name),
       onRevert: (path) => this.#revert(path),
       onRun: () => this.#run(),
       onMessage: (message) => this.#jump(message),
@@ -73,6 +71,7 @@ export class KernelSection {
       onKeep: () => {
         this.#buffers.keep(this.#shown);
         this.#draw();
+        this.#editor?.focus();
       },
       onChanges: () => this.#draw(),
       onVisible: () => this.#load(),
@@ -217,6 +216,7 @@ export class KernelSection {
   #revert(path) {
     this.#editor?.put(path, this.#buffers.revert(path));
     this.#changed();
+    this.#editor?.focus(); // the button that was pressed is gone or disabled
   }
 
   /** A text is another one: it is checked once nobody types. */
@@ -263,7 +263,7 @@ export class KernelSection {
    * Edited texts go with every run that this page starts. A text that is known not to compile
    * replaces no result: what is on show stays, as that of the earlier text.
    *
-   * @param {RunBody} body
+   * @param {import("../context.js").RunBody} body
    */
   #addTo(body) {
     // Who names shaders, or brings a kernel, means these and no others.
