@@ -43,6 +43,7 @@ def to_dict(
         "room": told.capacity,
         "sentence": sentence(trace, float(case.scale_f32), failed=failed),
         "mark": mark(trace),
+        "failed": failed,
         "departure": None,
         "steps": [_step(step) for step in trace.steps],
         "values": {

@@ -48,8 +48,8 @@ def _behind(trace: Trace) -> str:
     """Where a fault can lie that no step shows."""
     if trace.steps[-1].kind == FORWARD:
         return (
-            " The outputs are wrong all the same: what follows the last key tile is, the division "
-            "by l_i, the log-sum-exp, or how they are stored."
+            " The outputs are wrong all the same, so the fault comes after the last key tile: in "
+            "the division by l_i, in the log-sum-exp, or in how they are stored."
         )
     return (
         " The outputs are wrong all the same: look at what is made of P and dS, the sums over the "
@@ -129,7 +129,7 @@ def _number(value: float, departure: Departure) -> str:
     if np.isnan(value):
         return "NaN"
     if np.isneginf(value):
-        return "masked" if departure.quantity in ("S", "P") else "that of no key"
+        return "masked" if departure.quantity in ("S", "P") else "−inf"
     return f"{value:.6g}"
 
 

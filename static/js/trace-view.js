@@ -33,6 +33,7 @@ import { toNumber } from "./format.js";
  * @property {number} room
  * @property {string} sentence
  * @property {string} mark
+ * @property {boolean} failed  the judge found the outputs wrong
  * @property {{step: number, quantity: string, rows: number[], row: number, column: number | null}
  *   | null} departure
  * @property {Step[]} steps

@@ -164,12 +164,13 @@ export class TraceSection {
     this.used = true;
     const { steps, rows, traced, lost, told } = trace;
     byId("trace-result").hidden = steps.length === 0;
+    const [status, word] = trace.departure
+      ? ["fail", "✗ parts"]
+      : trace.failed
+        ? ["vacuous", "∅ not in these steps"]
+        : ["pass", "✓ right"];
     byId("trace-sentence").replaceChildren(
-      h(
-        "span",
-        { class: "badge", "data-status": trace.departure ? "fail" : "pass" },
-        trace.departure ? "✗ parts" : "✓ right",
-      ),
+      h("span", { class: "badge", "data-status": status }, word),
       ` ${trace.sentence}`,
     );
     byId("trace-facts").textContent =
