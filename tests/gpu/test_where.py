@@ -41,7 +41,8 @@ def page(service: Service) -> Iterator[Any]:
     flags = chromium_flags(webgpu=True, adapter="any", extra=())
     with playwright.sync_playwright() as p:
         one = p.chromium.launch(executable_path=str(found.path), args=flags)
-        page = one.new_page(base_url=service.url, viewport={"width": 1280, "height": 1000})
+        size = {"width": 1280, "height": 1000}
+        page = one.new_page(base_url=service.url, viewport=size, reduced_motion="reduce")
         page.complaints = []
         page.on("console", lambda said: page.complaints.append(said.text))
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
@@ -113,9 +114,10 @@ def test_keys_zoom_and_move(page: Any) -> None:
 
 
 def test_the_wheel_zooms_where_it_is_and_a_drag_moves_the_picture(page: Any) -> None:
+    page.locator(".stage").focus()
+    page.locator(".stage canvas").scroll_into_view_if_needed()
     box = page.locator(".stage canvas").bounding_box()
     page.mouse.move(box["x"] + 100, box["y"] + 200)
-    page.locator(".stage").focus()
     page.mouse.wheel(0, -300)
     page.locator(".stage-zoomed").wait_for(timeout=SOON_MS)
     page.mouse.click(box["x"] + 60, box["y"] + 100)

@@ -42,6 +42,7 @@ test("a picture has whole pixels a cell, at least one and never more than it nee
   assert.deepEqual(size(512, 512, 320), { width: 512, height: 512 });
   assert.deepEqual(size(1, 256), { width: 2 * 256, height: 22 });
   assert.deepEqual(size(1024, 64), { width: 6 * 64, height: 512 }, "two rows share a cell");
+  assert.deepEqual(size(512, 8), { width: 22 * 8, height: 512 }, "a few columns can be pointed at");
 });
 
 test("an element is found in its cell, in a window only if it is there", () => {

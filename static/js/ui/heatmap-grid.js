@@ -35,6 +35,9 @@
 const LARGEST_CELL = 22;
 const LARGEST_ASPECT = 6;
 
+/** A picture of few columns may have wider cells until it is this wide. */
+const NARROWEST = 176;
+
 /** What the server sends at most each way. */
 const MOST_CELLS = 512;
 
@@ -117,7 +120,7 @@ export function pictureSize({ allRows, allColumns }, width, height) {
   const w = fit(width, columns);
   const h = fit(height, rows);
   return {
-    width: columns * Math.min(w, h * LARGEST_ASPECT),
+    width: columns * Math.min(w, Math.max(h * LARGEST_ASPECT, Math.ceil(NARROWEST / columns))),
     height: rows * (rows === 1 ? LARGEST_CELL : Math.min(h, w * LARGEST_ASPECT)),
   };
 }
