@@ -21,9 +21,17 @@ from server.cli_options import (
     AdapterOption,
     BrowserArgOption,
     BrowserOption,
+    CdpOption,
     HeadedOption,
     LaunchOption,
+    ListenOption,
+    PageOption,
+    PlaywrightWsOption,
+    ServerOption,
+    ServeUrlOption,
+    TokenOption,
     WithoutOption,
+    page_of,
 )
 from server.cli_peers import Comparing, PeersDirOption, PeersOption
 from server.console import make_console
@@ -90,6 +98,13 @@ def bench(
     adapter: AdapterOption = AdapterChoice.any,
     headed: HeadedOption = False,
     without: WithoutOption = None,
+    cdp: CdpOption = None,
+    playwright_ws: PlaywrightWsOption = None,
+    listen: ListenOption = None,
+    serve_url: ServeUrlOption = None,
+    page: PageOption = None,
+    server: ServerOption = None,
+    token: TokenOption = None,
     no_history: NoHistoryOption = False,
     peers: PeersOption = None,
     peers_dir: PeersDirOption = None,
@@ -107,6 +122,9 @@ def bench(
         raise CaseError("--limit and --timeout take a number of seconds that ends")
     if not (words or sweep):
         raise CaseError("nothing to time: name a case such as forward:T=1024,H=16,D=64, or --sweep")
+    elsewhere = page_of(page, server, token)
+    if peers and (page or cdp or playwright_ws):
+        raise CaseError("--peers compares in a browser that is started here; leave it out")
     changes = {} if kernel is None else {"kernel": kernel}
     chosen = select(words, **changes) if words else []
     check_kernel(kernel or "auto")
@@ -126,6 +144,11 @@ def bench(
             browser_args=browser_arg or (),
             without=without or (),
             history=not no_history and "bench",
+            cdp=cdp,
+            playwright_ws=playwright_ws,
+            listen=listen,
+            serve_url=serve_url,
+            **elsewhere,
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, samples)

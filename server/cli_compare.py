@@ -21,9 +21,13 @@ from server.cli_options import (
     HeadedOption,
     LaunchOption,
     ListenOption,
+    PageOption,
     PlaywrightWsOption,
+    ServerOption,
     ServeUrlOption,
+    TokenOption,
     WithoutOption,
+    page_of,
 )
 from server.compare_console import heading, print_compared
 from server.compare_run import Compared, run_both
@@ -67,6 +71,9 @@ def compare(
     playwright_ws: PlaywrightWsOption = None,
     listen: ListenOption = None,
     serve_url: ServeUrlOption = None,
+    page: PageOption = None,
+    server: ServerOption = None,
+    token: TokenOption = None,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON.")
@@ -98,6 +105,7 @@ def compare(
             playwright_ws=playwright_ws,
             listen=listen,
             serve_url=serve_url,
+            **page_of(page, server, token),
         ) as harness:
             results.environment = harness.environment
             heading(console, str(parsed), harness.environment, kappa)

@@ -51,7 +51,7 @@ class Harness(Life):
     asked for them.
     ``page`` names a page that somebody opened on a running `fa2 serve`, at the URL ``server`` (this
     machine's port FA2_PORT or 8000 without one), in place of a browser that is started here; such a
-    page runs cases, but neither trains nor times.
+    page runs and times cases, but does not train.
 
     Raises NoBrowser, NoAdapter, and CaseError for an argument that is none of these.
     """

@@ -16,6 +16,7 @@ from server.cases import Case
 from server.errors import CaseError, HarnessError, PageError, Unsupported
 from server.outputs import want
 from server.remote import ANSWER_S, Refused, Remote, Unreachable
+from server.remote_benches import RemoteBenches
 from server.report import Report
 from server.report_read import read_report
 from server.run import Arrays, Run, own_inputs
@@ -33,7 +34,7 @@ class RemoteService:
         self.remote = remote
         self.store = RemoteRuns(remote)
         self.trainings = _Elsewhere("training")
-        self.benches = _Elsewhere("timing")
+        self.benches = RemoteBenches(remote)
         self.running = True  # a run on a server that has ended says so itself
 
     def start(self) -> None:
@@ -44,7 +45,8 @@ class RemoteService:
 
     def cancel(self, task: Run | Training | Bench) -> None:
         with suppress(HarnessError):  # it may be over by now
-            self.remote.post(f"/api/runs/{task.id}/cancel")
+            kind = "benches" if isinstance(task, Bench) else "runs"
+            self.remote.post(f"/api/{kind}/{task.id}/cancel")
 
 
 class RemoteRuns:

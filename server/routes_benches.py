@@ -76,7 +76,15 @@ async def create(
     case = Case.parse(body.case).replace(**changes)
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
     own = None if body.own is None else own_kernel.checked(body.own.model_dump())
-    bench = store.submit(case, page=body.page, samples=body.samples, shaders=body.shaders, own=own)
+    bench = store.submit(
+        case,
+        page=body.page,
+        samples=body.samples,
+        kappa=body.kappa,
+        timeout_s=body.timeout_s,
+        shaders=body.shaders,
+        own=own,
+    )
     response.headers["Location"] = f"/api/benches/{bench.id}"
     return BenchCreated(bench=bench.id, run=bench.run.id, case=str(case))
 

@@ -34,6 +34,8 @@ class BenchRequest(Request):
     kernel: Short | None = None
     seed: Seed | None = None
     samples: int = LEAST_SAMPLES
+    kappa: Annotated[float, Field(gt=0, le=1e6)] = 4.0
+    timeout_s: Annotated[Number, Field(gt=0, le=86_400)] | None = None
     page: PageName | None = None
     shaders: dict[Short, WGSL] = Field(
         default={}, max_length=40, description="edited texts of shader files, by path"

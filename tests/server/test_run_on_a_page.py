@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import CASE, Live, Serve
+from fake_bench import done
 from fake_page import ADAPTER, FakePage
 from typer.testing import CliRunner, Result
 
@@ -43,10 +46,15 @@ class Working:
     def _work(self) -> None:
         while not self.over.is_set():
             try:
-                job = self.page.next_event("job", 0.05)
-            except Exception:  # nothing to do
+                name, job = self.page.events.get(timeout=0.05)
+            except queue.Empty:
                 continue
-            self.do(self.page, job)
+            if name == "job":
+                self.do(self.page, job)
+            elif name == "bench":
+                told = dataclasses.asdict(done(shader_sha256="0" * 64))
+                path = f"/api/benches/{job['bench']}/done"
+                self.page.http.post(path, json=told).raise_for_status()
 
     def end(self) -> None:
         self.over.set()
@@ -279,6 +287,18 @@ def test_outputs_are_fetched_when_somebody_looks_at_them(live: Live, person: Per
         run.tensors = {}
         assert len(outputs) == 2, "kept once fetched"
         assert report == run.report
+
+
+def test_a_benchmark_runs_there_and_its_report_comes_back_whole(live: Live, person: Person) -> None:
+    person("pixel8")
+    with Harness(page="pixel8", server=live.url) as harness:
+        report = harness.bench(CASE, samples=31)
+        assert report.status == "timed", report.message
+        assert report == live.app.state.benches.all()[-1].report
+        with pytest.raises(CaseError, match="30 to"):
+            harness.bench(CASE, samples=3)
+        with pytest.raises(Unsupported, match="tiles of its own"):
+            harness.bench(CASE, tuned={"kernels": {}, "choices": []})
 
 
 def test_training_on_such_a_page_is_refused_by_name(live: Live, person: Person) -> None:

@@ -1,0 +1,77 @@
+"""Benchmarks on a page of another server: submitted and followed over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from server import bench_report
+from server.bench import Bench
+from server.bench_read import read_bench
+from server.cases import Case
+from server.errors import CaseError, HarnessError, Unsupported
+from server.remote import Refused, Remote, Unreachable
+from server.report import RunError
+from server.run import Run
+
+LOOK_S = 0.2
+SILENT_S = 15.0  # without an answer: the server is given up
+
+
+class RemoteBenches:
+    """Stands where ``BenchStore`` stands."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def submit(
+        self,
+        case: Case,
+        *,
+        page: str,
+        samples: int,
+        kappa: float = 4.0,
+        timeout_s: float | None = None,
+        tuned: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Bench:
+        """Asks for it; its ``future`` holds the report in the end, whatever happens.
+
+        ``more``: what ``POST /api/benches`` takes under the same names (shaders, own). Raises
+        CaseError for what the server refuses, Unsupported for tiles, which it does not take.
+        """
+        if tuned is not None:
+            raise Unsupported("a page of another server keeps tiles of its own; leave --page out")
+        body = {"case": str(case), "page": page, "samples": samples, "kappa": float(kappa)}
+        body |= {"timeout_s": timeout_s, **{name: value for name, value in more.items() if value}}
+        try:
+            answer = self._remote.post("/api/benches", body)
+        except Refused as refused:
+            raise CaseError(refused.message) from None
+        # No second try for a browser that nobody here can restart: hence "heard".
+        check = Run(case, page, kappa, timeout_s or 0.0, {}, id=answer["run"], heard=True)
+        bench = Bench(check, samples, timeout_s or 0.0, id=answer["bench"], heard=True)
+        threading.Thread(target=self._follow, args=(bench,), name="fa2-follow", daemon=True).start()
+        return bench
+
+    def _follow(self, bench: Bench) -> None:
+        """In a thread of its own, to the end of the benchmark or of the server."""
+        silent_s, pause = 0.0, threading.Event()
+        while True:
+            pause.wait(LOOK_S)
+            try:
+                found = self._remote.get(f"/api/benches/{bench.id}")
+                silent_s = 0.0
+                if found["status"] is not None:
+                    return bench.settle(read_bench(found))
+                bench.state, bench.progress = found["state"], found["progress"]
+            except Unreachable as error:
+                silent_s += LOOK_S
+                if silent_s >= SILENT_S:
+                    return self._give_up(bench, error.message)
+            except (HarnessError, KeyError, ValueError) as error:
+                return self._give_up(bench, str(error))
+
+    def _give_up(self, bench: Bench, message: str) -> None:
+        error = RunError("page", message)
+        bench.settle(bench_report.failed(bench.run.case, bench.check, error))
