@@ -55,4 +55,7 @@ def cases_for(own: Mapping[str, Any]) -> list[Case]:
         texts.append("T=40,H=2,D=8,dist=negative")  # o alone hardly changes with the scale there
     if "attn" in manifest.get("outputs", ()) or "attn" in manifest.get("bindings", {}).values():
         texts.append("B=2,T=33,H=2,D=16,attn=1")
-    return [Case.parse(f"{manifest['op']}:{text}") for text in texts]
+    cases = [Case.parse(f"{manifest['op']}:{text}") for text in texts]
+    if supports.get("dtype") == ["f16"]:
+        cases = [case.replace(dtype="f16") for case in cases]
+    return list(dict.fromkeys(cases))

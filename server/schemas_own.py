@@ -150,12 +150,24 @@ class Manifest(Strict):
         return self
 
 
+_NO_GRID = (
+    'how many workgroups run is not known from any text; for example ["ceil_div(Tq, 16)", "H", "B"]'
+)
+
+
+def _dispatches(m: Manifest) -> list[tuple[str, Manifest | Pass]]:
+    if m.passes is None:
+        return [("grid", m)]
+    return [(f"passes[{n}].grid", one) for n, one in enumerate(m.passes)]
+
+
 def _contradictions(m: Manifest) -> list[tuple[str, str]]:
     """(field, reason), first things first."""
     found = []
     if m.passes is not None:
         found += [(k, "a manifest with passes has it in each of them") for k in ("entry", "grid")
                   if getattr(m, k) is not None]  # fmt: skip
+    found += [(field, _NO_GRID) for field, one in _dispatches(m) if one.grid is None]
     for name in m.scratch:
         if name in TENSORS:
             found.append((f"scratch.{name}", "this is the name of a tensor; call it otherwise"))

@@ -54,6 +54,8 @@ def test_what_a_manifest_leaves_out_is_left_out() -> None:
          "passes[1].entry: mine.wgsl has no compute entry point second"),
         ({"passes": [{"entry": "main", "grid": ["T"]}], "grid": ["T"]},
          "grid: a manifest with passes has it in each of them"),
+        ({"grid": None}, "grid: how many workgroups run is not known from any text"),
+        ({"passes": [{"entry": "main"}]}, "passes[0].grid: how many workgroups run is not known"),
         ({"passes": []}, "passes: List should have at least 1 item"),
         ({"grid": ["T", "H", "B", "1"]}, "grid: List should have at most 3 items"),
         ({"grid": ["T; rm"]}, "grid[0]: "),
@@ -142,6 +144,11 @@ def test_the_examples_are_understood_and_have_cases(path: Path) -> None:
     assert json.loads(path.with_suffix(".json").read_text())["$schema"].endswith(
         "docs/own-kernel.schema.json"
     )
+
+
+def test_a_kernel_for_f16_alone_is_asked_for_f16() -> None:
+    cases = cases_for(checked({**GRID, "supports": {"dtype": ["f16"]}}))
+    assert {case.dtype for case in cases} == {"f16"}
 
 
 def test_cases_that_hardly_a_kernel_takes_are_asked_for_when_the_manifest_speaks_of_them() -> None:
