@@ -40,9 +40,10 @@ export class EditBuffers {
     return this.#of(path).text;
   }
 
-  /** The text on disk, as far as it was taken. @param {string} path */
+  /** The text on disk, whether it was taken or not. @param {string} path */
   disk(path) {
-    return this.#of(path).disk;
+    const { newer, disk } = this.#of(path);
+    return newer ?? disk;
   }
 
   /**

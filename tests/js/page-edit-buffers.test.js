@@ -56,6 +56,7 @@ test("edits stand against a file that was saved since, until one of the two is t
     buffers.edit("k.wgsl", "mine");
     assert.equal(buffers.saved("k.wgsl", "theirs"), "contested");
     assert.ok(buffers.isContested("k.wgsl"));
+    assert.equal(buffers.disk("k.wgsl"), "theirs");
     assert.equal(buffers.text("k.wgsl"), "mine");
     buffers[action]("k.wgsl");
     assert.ok(!buffers.isContested("k.wgsl"));
