@@ -25,7 +25,7 @@ from server.verdict import Output, ratios
 
 LOOKED_AT = 48
 """Rows or keys that are compared."""
-MOST_SCORES = {"row": 1 << 22, "key": 1 << 18}
+MOST_SCORES = {"row": 1 << 22, "key": 1 << 17}
 """Scores of a head and its group (dk and dv need them all); where there are more, no mistake is
 tried."""
 NAMED = 2

@@ -163,6 +163,7 @@ export class Detail {
       this.#anatomy.show(found);
       this.#mark();
       if (found.wrong && entry.report?.finding?.check === "bounded") {
+        this.#suspects.textContent = "Comparing with known mistakes …";
         const suspects = await this.#transport.get(`/api/runs/${entry.run}/suspects/${output}`);
         if (!late()) this.#suspects.textContent = looks(output, suspects);
       }
