@@ -56,6 +56,8 @@ def test_what_does_not_belong_is_refused(live: Live, arrays: dict[str, np.ndarra
     refused = put(live, run, "q", spoilt)
     assert refused.status_code == 422
     assert refused.json()["detail"] == "q[0, 1, 0, 2] is nan"
+    spoilt[0, 1, 0, 2] = np.inf
+    assert put(live, run, "q", spoilt).status_code == 422
     assert put(live, run, "q", arrays["q"]).status_code == 204
     assert put(live, run, "q", arrays["q"]).status_code == 409, "once"
     live.client.post(f"/api/runs/{run}/cancel")
@@ -63,6 +65,17 @@ def test_what_does_not_belong_is_refused(live: Live, arrays: dict[str, np.ndarra
     plain = live.submit(CASE, page="nobody")
     assert put(live, plain, "q", arrays["q"]).status_code == 409
     live.client.post(f"/api/runs/{plain}/cancel")
+
+
+def test_a_bias_may_mask_with_minus_infinity_and_nothing_else(live: Live) -> None:
+    case = "forward:T=4,H=1,D=4,bias=tt"
+    run = ask(live, case, page="nobody")
+    bias = make_inputs(Case.parse(case))["bias"].copy()
+    bias.flat[0] = np.inf
+    assert put(live, run, "bias", bias).status_code == 422
+    bias.flat[0] = -np.inf
+    assert put(live, run, "bias", bias).status_code == 204
+    live.client.post(f"/api/runs/{run}/cancel")
 
 
 def test_a_run_whose_inputs_never_come_is_given_up(serve: Serve) -> None:

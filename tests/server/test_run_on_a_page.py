@@ -121,6 +121,7 @@ def test_a_name_that_nobody_has_is_refused_and_those_connected_are_listed(
     live: Live, person: Person
 ) -> None:
     person("laptop")
+    assert "no page called 'lap'" in problem(fa2(live, "--page", "lap", CASE)).message
     error = problem(fa2(live, "--page", "pixel8", CASE))
     assert isinstance(error, NoBrowser)
     assert "no page called 'pixel8'" in error.message
