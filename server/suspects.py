@@ -206,7 +206,7 @@ def _race(output: Output, wrong: Array, tile: Mapping[str, int]) -> str:
     size = tile.get(axis, 0)
     position = output.axes.index(axis)
     others = tuple(n for n in range(wrong.ndim) if n != position)
-    hit = wrong.any(axis=others)
+    hit = np.asarray(wrong.any(axis=others))
     number = np.arange(len(hit)) % max(size, 1)
     last = int(number[hit].max())
     if len(hit) < 2 * size or not size // 2 <= last < size - 1 or hit[number <= last].mean() < 0.8:
