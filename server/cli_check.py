@@ -154,5 +154,5 @@ def check(
     ) as harness:
         code = checking.round(harness)
         if watch:
-            code = checking.watch(harness, code)
+            code = checking.watch(harness)
     raise typer.Exit(code)

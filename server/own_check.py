@@ -52,6 +52,7 @@ class Checking:
         self._before: dict[str, Report] = {}
         self._own: dict[str, Any] = {}
         self._read: dict[Path, bytes | None] = {}  # what was read last
+        self._code = USAGE  # of the last round that came to its end
 
     def load(self) -> None:
         """Reads the files and chooses the cases. Raises CaseError and ManifestError."""
@@ -76,6 +77,7 @@ class Checking:
                         show_values(self._console, told)
                     if report.error is not None and report.error.kind in SAME_FOR_ALL:
                         break
+            self._code = results.exit_code()
         except KeyboardInterrupt:
             results.interrupted = True
             raise
@@ -89,25 +91,26 @@ class Checking:
         self._before.update({report.case: report for report in results.reports})
         if self._bench:
             self._time(harness, [one.case for one, report in results.entries if report.ok])
-        return results.exit_code()
+        return self._code
 
-    def watch(self, harness: Harness, code: int) -> int:
+    def watch(self, harness: Harness) -> int:
         """A round after every save until Ctrl+C; the exit code of the last one."""
         try:
             for names in saves(self._folders(), self._changed):
                 self._say(f"\n{', '.join(sorted(names))} saved")
-                code = self._again(harness)
+                self._again(harness)
         except KeyboardInterrupt:
-            return code
-        return code
+            pass
+        return self._code
 
-    def _again(self, harness: Harness) -> int:
+    def _again(self, harness: Harness) -> None:
         try:
             self.load()
         except CaseError as error:  # the next save may mend it
+            self._code = USAGE
             self._say(f"fa2: {error.message}")
-            return USAGE
-        return self.round(harness)
+            return
+        self.round(harness)
 
     def _folders(self) -> list[Path]:
         return list(dict.fromkeys(path.parent for path in self._paths()))
