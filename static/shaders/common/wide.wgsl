@@ -90,7 +90,8 @@ fn add_products(scores: ptr<function, Scores>, second: bool, own_at: u32, own0: 
                 walk_at: u32, walk0: u32, lane: u32) {
   let tx = lane % TX;
   let ty = lane % THREADS / TX;
-  for (var d0 = 0u; d0 < HEAD_DIM; d0 += 4u * CHUNK) {
+  for (var part = 0u; part < (HEAD_DIM + 4u * CHUNK - 1u) / (4u * CHUNK); part++) { // @unroll
+    let d0 = 4u * CHUNK * part;
     workgroupBarrier();  // nobody reads what A and X held any more
     stage_own(second, own_at, own0, d0, lane);
     stage_walked_chunk(second, walk_at, walk0, d0, lane);
