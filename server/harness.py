@@ -32,7 +32,6 @@ from server.run import Run
 from server.service import Serving
 from server.tolerance import KAPPA
 from server.trace import Trace, trace_of
-from server.trace_buffer import TENSOR
 from server.training import Training
 from server.training_report import TrainingReport
 from server.training_spec import TrainingSpec
@@ -118,7 +117,7 @@ class Harness(Life):
 
         That is so unless it was run with ``trace``, or its shaders call dbg().
         """
-        words = self.last_outputs.get(TENSOR)
+        words = self.last_told
         if words is None or self.last_report is None or self.last_done is None:
             return None
         case = Case.parse(self.last_report.case)
@@ -295,6 +294,7 @@ class Harness(Life):
             run = self._started().do(submit)
             self.last_report = report = run.future.result()
             self.last_outputs, self.last_done = run.tensors, run.done
+            self.last_told = run.told
             return report, self.last_outputs
 
 

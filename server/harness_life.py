@@ -78,6 +78,7 @@ class Life:
         self._worker: Worker | None = None
         self.last_report: Report | None = None
         self.last_done: Done | None = None
+        self.last_told: NDArray[Any] | None = None
         self.last_outputs: Mapping[str, NDArray[Any]] = {}
 
     # --- life ------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from server.routes_runs import KnownRun
 from server.run import Run
 from server.strict_json import StrictRoute
 from server.trace import Trace, trace_of
-from server.trace_buffer import TENSOR
 
 router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
 
@@ -87,24 +86,26 @@ def _told(run: Run) -> Done:
     """Problem 404 409 for a run that has told nothing, or not yet."""
     if not run.finished:
         raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
-    if TENSOR not in run.tensors or run.done is None:
+    if run.told is None or run.done is None:
         raise Problem(
             404,
             "no-trace",
             f"run {run.id} keeps no trace: none was asked for, its kernels call no dbg(), it ended "
             "early, or the trace was evicted",
         )
-    if not run.seeded and run.done.traced:
+    if not run.seeded and run.inputs is None and run.done.traced:
         raise Problem(404, "no-inputs", f"run {run.id} had the caller's own inputs, which are gone")
     return run.done
 
 
 def _trace(run: Run, done: Done, request: Request) -> Trace:
-    words = run.tensors[TENSOR]
+    words, inputs = run.told, run.inputs
 
     def work() -> Trace:
+        if words is None:  # evicted since this was asked for
+            raise Problem(404, "no-trace", f"run {run.id} no longer keeps its trace")
         try:
-            return trace_of(run.case, words, done.traced, run.kappa)
+            return trace_of(run.case, words, done.traced, run.kappa, inputs)
         except ValueError as error:
             raise Problem(422, "bad-trace", f"{error}") from None
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from server import own_kernel
+from server import trace_buffer
 from server.cases import Case
 from server.dispatch import QUEUED, SENT
 from server.errors import ShapeError
@@ -59,6 +60,7 @@ class Run:
     tensors: Mapping[str, np.ndarray] = field(
         default_factory=dict
     )  # shaped, once there is a report
+    told: np.ndarray | None = None  # what its kernels told of their state (trace_buffer.py)
     report: Report | None = None
     done: Done | None = None  # what the page told when it had finished
     seeded: bool = field(init=False)  # the inputs are those of the case's seed
@@ -106,7 +108,8 @@ class Run:
     @property
     def kept_bytes(self) -> int:
         arrays = [*self.tensors.values(), *(self.inputs or {}).values()]
-        return sum(array.nbytes for array in arrays)
+        told = 0 if self.told is None else self.told.nbytes
+        return told + sum(array.nbytes for array in arrays)
 
     def job(self) -> dict[str, Any]:
         """The SSE event ``job``."""
@@ -141,6 +144,7 @@ class Run:
 
     def settle(self, report: Report) -> None:
         """The report is there: keep the outputs in their shapes, and the caller's inputs."""
+        self.told = self.uploads.pop(trace_buffer.TENSOR, None)
         self.tensors = {
             name: array.reshape(self.want[name].shape)
             for name, array in self.uploads.items()

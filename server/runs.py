@@ -241,7 +241,7 @@ class RunStore:
         ):
             oldest = self._with_outputs.popleft()
             self._kept_bytes -= oldest.kept_bytes
-            oldest.tensors, oldest.inputs = {}, None
+            oldest.tensors, oldest.inputs, oldest.told = {}, None, None
 
 
 def summary(run: Run) -> dict[str, Any]:

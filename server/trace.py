@@ -7,7 +7,7 @@ bound is where to look; all that follow from it are wrong too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,9 +96,15 @@ class Trace:
     values: list[Value] = field(default_factory=list)
 
 
-def trace_of(case: Case, words: Array, traced: Sequence[str], kappa: float) -> Trace:
-    """What was told in a run of the case's seed. ``traced``: the kernels that should tell their
-    tiles; without any there is what dbg() told.
+def trace_of(
+    case: Case,
+    words: Array,
+    traced: Sequence[str],
+    kappa: float,
+    inputs: Mapping[str, Array] | None = None,
+) -> Trace:
+    """What was told in a run of the case's seed, or of the caller's own ``inputs``. ``traced``: the
+    kernels that should tell their tiles; without any there is what dbg() told.
 
     Raises ValueError for a head that no page of this server's writes.
     """
@@ -106,8 +112,9 @@ def trace_of(case: Case, words: Array, traced: Sequence[str], kappa: float) -> T
     if not traced:
         return Trace(told, [], None, None, values(told))
     _check(case, told)
-    problem = problem_of(case, make_inputs(case))
-    bounds = Bounds(kappa, few_weights(case), case.dtype == "f16")
+    problem = problem_of(case, make_inputs(case) if inputs is None else inputs)
+    few = inputs is None and few_weights(case)
+    bounds = Bounds(kappa, few, case.dtype == "f16")
     tile = truth.tile_of(problem, told.b, told.h, told.rows)
     steps: list[Step] = []
     if any("forward" in kernel for kernel in traced):

@@ -123,3 +123,11 @@ def test_a_run_like_another_has_its_edited_texts(live: Live) -> None:
     for like, status in (("0" * 16, 404), ("../x", 422)):
         answer = live.client.post("/api/runs", json={"case": CASE, "like": like})
         assert answer.status_code == status
+
+
+def test_a_trace_is_no_output_of_the_run(live: Live) -> None:
+    run = ran(live, {"trace": TRACE}, (0, 1, 0, 8, 0, 8, 8), [])
+    assert set(live.client.get(f"/api/runs/{run}").json()["outputs"]) == {"o", "lse"}
+    assert live.client.get(f"/api/runs/{run}/tensors/trace").status_code == 404
+    assert live.client.get(f"/api/runs/{run}/heatmap/lse").status_code == 200
+    assert live.client.get(f"/api/runs/{run}/anatomy/lse").status_code == 200
