@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from server import own_kernel
-from server import trace_buffer
+from server import own_kernel, trace_buffer
 from server.cases import Case
 from server.dispatch import QUEUED, SENT
 from server.errors import ShapeError

@@ -18,8 +18,10 @@ import { pattern } from "./heatmap-paint.js";
  * @property {Record<"actual" | "expected" | "ratio", Elements>} planes
  */
 
-const CELL = { least: 3, most: 14 };
-const WIDTH = 280;
+/** CSS pixels of a cell, which is never scaled: that would lose the hatching. */
+const CELL = { least: 3, most: 13 };
+/** Three pictures of this width stand side by side on a phone. */
+const WIDTH = 104;
 
 const VIEWS = /** @type {const} */ ([
   ["actual", "kernel"],
@@ -57,8 +59,8 @@ export function matrixFigure(matrix) {
 }
 
 /** @param {Matrix} matrix */
-const cellSize = ({ rows, columns }) =>
-  Math.max(CELL.least, Math.min(CELL.most, Math.floor(WIDTH / Math.max(rows, columns))));
+const cellSize = ({ columns }) =>
+  Math.max(CELL.least, Math.min(CELL.most, Math.floor(WIDTH / columns)));
 
 /**
  * @param {HTMLCanvasElement} canvas
