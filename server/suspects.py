@@ -36,10 +36,11 @@ FITS = 0.8
 def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
     """Sentences that begin with "as if" or tell how the values relate; none for a right output.
 
-    ``index``: an element that is wrong, of the head that is looked at. dbias is not tried.
+    ``index``: an element that is wrong, of the head that is looked at. Where no mistake can be
+    tried, the sentence says why.
     """
     if name == "dbias":
-        return []
+        return ["no known mistake was tried: dbias is a sum over heads and batches"]
     group = subject.case.H // subject.case.Hkv
     kv_head = index["hkv"] if "hkv" in index else index["h"] // group
     output = subject.measured(name, Part(index["b"], kv_head))
@@ -47,7 +48,11 @@ def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
     if not wrong.any():
         return []
     found, untried = list[str](), ""
-    if subject.sample() is None and np.isfinite(output.actual).mean() > 0.5:
+    if subject.sample() is not None:
+        untried = "no known mistake was tried: only a sample of the rows and keys was judged"
+    elif np.isfinite(output.actual).mean() <= 0.5:
+        untried = "no known mistake was tried: half of the head is not finite"
+    else:
         place = Place(subject.problem, index["b"], kv_head, dict(subject.tile))
         picks = _looked_at(output, wrong)
         most = MOST_SCORES["key" if name in BY_KEY else "row"]

@@ -102,6 +102,13 @@ def test_noise_is_no_known_mistake():
     assert suspects(one, "o", {"b": 0, "i": 0, "h": 0, "d": 0}) == []
 
 
+def test_where_no_mistake_is_tried_the_reason_is_told():
+    one = subject_of("backward:T=33,H=2,D=8,causal=0,bias=tt")
+    assert "dbias is a sum" in suspects(one, "dbias", {"b": 0, "h": 0, "i": 0, "j": 0})[0]
+    one.tensors["o"][...] = np.nan
+    assert "not finite" in suspects(one, "o", {"b": 0, "i": 0, "h": 0, "d": 0})[0]
+
+
 def test_a_missing_barrier_is_told_by_the_rows_that_are_right():
     one = subject_of("forward:T=70,H=2,D=8")
     rows = np.arange(70)[None, :, None, None]
