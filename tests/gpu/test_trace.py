@@ -46,9 +46,22 @@ def traced(
     [
         (FORWARD, ["fa2_forward"]),
         ("forward:T=70,H=2,D=8", ["fa2_forward_rows"]),
-        ("forward:T=40,H=2,D=8,kernel=fa2_forward_wide", ["fa2_forward_wide"]),
+        pytest.param(
+            "forward:T=40,H=2,D=8,kernel=fa2_forward_wide",
+            ["fa2_forward_wide"],
+            marks=pytest.mark.slow,
+        ),
         (BACKWARD, ["fa2_forward_rows", "fa2_dkdv", "fa2_dq"]),
-        ("backward:T=40,H=2,D=8", ["fa2_forward_rows", "fa2_dkdv_rows", "fa2_dq_rows"]),
+        pytest.param(
+            "backward:T=40,H=2,D=8",
+            ["fa2_forward_rows", "fa2_dkdv_rows", "fa2_dq_rows"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "backward:T=40,H=2,D=8,kernel=fa2_backward_wide",
+            ["fa2_forward_rows", "fa2_dkdv_wide", "fa2_dq_wide"],
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_right_kernel_is_right_in_every_step_and_tracing_changes_no_bit(
