@@ -12,6 +12,7 @@
     ├─ CompileError              a shader does not compile: file, line, column
     ├─ DeviceLost                the GPU device, its process or the page went away
     ├─ Timeout                   a deadline passed
+    ├─ HistoryError              the history of runs cannot be read or written
     └─ PageError                 the page failed in any other way
 
 A wrong number is not an exception: it is a Report with the status ``fail``.
@@ -82,6 +83,12 @@ class DeviceLost(HarnessError):
 
 class Timeout(HarnessError, TimeoutError):
     kind = "timeout"
+
+
+class HistoryError(HarnessError):
+    """No run is lost by it."""
+
+    kind = "history"
 
 
 class PageError(HarnessError):

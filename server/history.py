@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from server.errors import CaseError
+from server.errors import CaseError, HistoryError
 from server.history_filter import Filter
 from server.history_limits import sweep
-from server.history_schema import BUSY_MS, HistoryError, version_of
+from server.history_schema import BUSY_MS, version_of
 from server.report import jsonable
 
 SLOWEST_S = 5.0  # for one question; a pattern of many stars over many rows is slow
@@ -130,11 +130,11 @@ class History:
                 (row.pop("bundle"),),
             )
             texts = {f["path"]: {"sha256": f["sha256"], "bytes": f["bytes"]} for f in files}
-        report, request, digests = (
-            json.loads(row.pop(name)) for name in ("report", "request", "digests")
-        )
-        facts = row.pop("facts")
-        adapter = json.loads(facts) if facts else None
+            report, request, digests = (
+                json.loads(row.pop(name)) for name in ("report", "request", "digests")
+            )
+            facts = row.pop("facts")
+            adapter = json.loads(facts) if facts else None
         report["adapter"] = adapter
         if isinstance(report.get("report"), dict):  # a benchmark has that of its check inside
             report["report"]["adapter"] = adapter
@@ -150,7 +150,7 @@ class History:
                 "JOIN texts ON texts.id = text WHERE runs.id = ? AND sha256 = ? LIMIT 1"
             )
             found = database.execute(sql, (run, sha256)).fetchone()
-        return None if found is None else unpacked(found["packed"])
+            return None if found is None else unpacked(found["packed"])
 
     def texts(self, run: str) -> dict[str, str]:
         """All texts that the run was made of, by path."""
@@ -161,8 +161,7 @@ class History:
                 "SELECT path, packed FROM runs JOIN bundle_files USING (bundle) "
                 "JOIN texts ON texts.id = text WHERE runs.id = ? ORDER BY path"
             )
-            found = database.execute(sql, (run,)).fetchall()
-        return {row["path"]: unpacked(row["packed"]) for row in found}
+            return {row["path"]: unpacked(row["packed"]) for row in database.execute(sql, (run,))}
 
     def outputs(self, kept: Kept) -> dict[str, npt.NDArray[Any]]:
         """The outputs that were kept of a run, in the shapes in which they came."""
@@ -170,13 +169,12 @@ class History:
             if database is None:
                 return {}
             sql = "SELECT name, packed FROM outputs WHERE seq = ?"
-            rows = database.execute(sql, (kept.row["seq"],)).fetchall()
-        found = {}
-        for row in rows:
-            told = kept.digests[row["name"]]
-            flat = np.frombuffer(zlib.decompress(row["packed"]), np.dtype(told["dtype"]))
-            found[row["name"]] = flat.reshape(told["shape"])
-        return found
+            found = {}
+            for row in database.execute(sql, (kept.row["seq"],)):
+                told = kept.digests[row["name"]]
+                flat = np.frombuffer(zlib.decompress(row["packed"]), np.dtype(told["dtype"]))
+                found[row["name"]] = flat.reshape(told["shape"])
+            return found
 
     def delete(self, run: str) -> bool:
         """Whether there was such a run."""
@@ -232,18 +230,26 @@ class History:
                     f"the question took longer than {SLOWEST_S:g} s; use fewer * or a later since"
                 ) from None
             raise HistoryError(f"the history {self.path} cannot be read: {error}") from error
-        except (sqlite3.Error, zlib.error, ValueError, KeyError) as error:
-            if isinstance(error, CaseError):
-                raise
+        except sqlite3.Error as error:
             raise HistoryError(
                 f"the history {self.path} is damaged ({error}); the next run moves it aside and "
                 "begins a new one"
             ) from error
+        except (zlib.error, ValueError, KeyError) as error:
+            raise HistoryError(
+                f"the history {self.path} holds what this program did not write ({error}); move "
+                "the file away, or forget all of it: fa2 history --clear"
+            ) from error
 
 
 def unpacked(packed: bytes) -> str:
-    """A text, at most 4 MiB of it: the file may be anybody's."""
-    data = zlib.decompressobj().decompress(packed, MOST_TEXT)
+    """A text. Raises ValueError for one of more than 4 MiB, and for a piece of one: the file may be
+    anybody's.
+    """
+    unpacking = zlib.decompressobj()
+    data = unpacking.decompress(packed, MOST_TEXT)
+    if not unpacking.eof:
+        raise ValueError(f"a text is incomplete, or has more than {MOST_TEXT} bytes")
     return data.decode("utf-8", "replace")
 
 

@@ -33,7 +33,7 @@ MOST_HASHED = 1 << 30  # bytes of one run's outputs; hashing more would keep the
 class Circumstances:
     """Who asked for the runs of this process, and what is the same for all of them."""
 
-    origin: str  # page, run, bench, check, pytest, python, replay
+    origin: str  # page, python, pytest, or a command: run, check, bench, compare, replay
     environment: Mapping[str, Any]
 
     @classmethod

@@ -17,7 +17,7 @@ import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
-from server.errors import HarnessError
+from server.errors import HistoryError
 
 log = logging.getLogger("server")
 
@@ -51,7 +51,7 @@ CREATE TABLE runs (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL,                 -- run, bench
-  origin TEXT NOT NULL,               -- page, run, check, pytest, bench, python, replay
+  origin TEXT NOT NULL,               -- who asked: page, run, check, pytest, …
   finished REAL NOT NULL,             -- seconds since 1970, UTC
   case_id TEXT NOT NULL,
   kernel TEXT NOT NULL,
@@ -91,12 +91,6 @@ CREATE TABLE outputs (
 
 MIGRATIONS = (_RUNS,)
 """Each takes a file from the version that is its index to the next; a published one stays as is."""
-
-
-class HistoryError(HarnessError):
-    """The history cannot be read or written; no run is lost by that."""
-
-    kind = "history"
 
 
 def connect(path: Path) -> sqlite3.Connection:

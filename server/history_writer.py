@@ -18,10 +18,11 @@ from typing import Any
 
 from server.bench import Bench
 from server.bench_report import BenchReport
+from server.errors import HistoryError
 from server.history_entry import Circumstances, Entry
 from server.history_limits import Limits, trim, trim_outputs
 from server.history_rows import insert
-from server.history_schema import HistoryError, connect, is_damage, move_aside
+from server.history_schema import connect, is_damage, move_aside
 from server.report import Report
 from server.run import Run
 from server.shader_texts import ShaderTexts
@@ -103,19 +104,25 @@ class HistoryWriter:
     # On the writer's thread
 
     def _work(self) -> None:
-        more = True
-        while more:
-            batch = [self._queue.get()]
-            with suppress(queue.Empty):
-                while len(batch) < AT_ONCE:
-                    batch.append(self._queue.get_nowait())
-            more = None not in batch
-            entries = [entry for entry in batch if entry is not None]
-            if entries:
-                self._keep(entries)
-                self._hold(-sum(entry.tensor_bytes for entry in entries))
+        while self._keep_some():
+            pass
         if self._connection is not None:
             self._connection.close()
+
+    def _keep_some(self) -> bool:
+        """Waits for entries and writes them; whether more may come.
+
+        A call of its own, so that no outputs are held while it waits for the next.
+        """
+        batch = [self._queue.get()]
+        with suppress(queue.Empty):
+            while len(batch) < AT_ONCE:
+                batch.append(self._queue.get_nowait())
+        entries = [entry for entry in batch if entry is not None]
+        if entries:
+            self._keep(entries)
+            self._hold(-sum(entry.tensor_bytes for entry in entries))
+        return None not in batch
 
     def _keep(self, entries: list[Entry]) -> None:
         try:

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.errors import HarnessError, PageError
+from server.errors import HarnessError, HistoryError, PageError
 
 log = logging.getLogger("server")
 
@@ -95,7 +95,8 @@ async def _invalid(_request: Request, exc: Exception) -> Response:
 async def _harness(_request: Request, exc: Exception) -> Response:
     """Our own refusals: a case that breaks the grammar, a server that has stopped."""
     assert isinstance(exc, HarnessError)
-    return Problem(503 if isinstance(exc, PageError) else 422, exc.kind, exc.message).response()
+    status = 503 if isinstance(exc, PageError | HistoryError) else 422
+    return Problem(status, exc.kind, exc.message).response()
 
 
 def install(app: FastAPI) -> None:

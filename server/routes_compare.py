@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse
 
 from server.compare import differences, same_work
 from server.compare_sides import kept_side
-from server.history_schema import HistoryError
 from server.problems import Problem
 from server.routes_heatmap import compute
 from server.routes_history import KeptRun, Known
@@ -45,10 +44,7 @@ async def compare(a: RunId, b: RunId, request: Request) -> JSONResponse:
 @router.get("/compare/sides/{run}")
 def side(kept: KeptRun, history: Known) -> JSONResponse:
     """What a run of the history ran, as ``POST /api/runs`` and ``POST /api/benches`` take it."""
-    try:
-        found = kept_side(history, kept)
-    except HistoryError as error:
-        raise Problem(503, "history", error.message) from None
+    found = kept_side(history, kept)
     return JSONResponse(
         {
             "label": found.label,

@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from server.history import History, Kept, told
 from server.history_filter import LONGEST, MOST, Filter
-from server.history_schema import HistoryError
 from server.problems import Problem
 from server.repro import name_of, write_repro
 from server.schemas_history import HistoryOut, HistoryRow, HistoryRunOut
@@ -36,10 +35,7 @@ Known = Annotated[History, Depends(_history)]
 
 
 def _kept(run: RunId, history: Known) -> Kept:
-    try:
-        found = history.get(run)
-    except HistoryError as error:
-        raise Problem(503, "history", error.message) from None
+    found = history.get(run)
     if found is None:
         raise Problem(404, "unknown-run", f"the history has no run {run!r}; it may be forgotten")
     return found
@@ -75,10 +71,7 @@ def listing(
     if history is None:
         wanted.sql()  # a bad filter is one here too
         return HistoryOut(kept=False, runs=[], next=None)
-    try:
-        rows = history.rows(wanted)
-    except HistoryError as error:
-        raise Problem(503, "history", error.message) from None
+    rows = history.rows(wanted)
     after = rows[-1]["seq"] if len(rows) == limit else None
     return HistoryOut(kept=True, runs=[HistoryRow(**told(row)) for row in rows], next=after)
 
@@ -92,10 +85,7 @@ def read(kept: KeptRun) -> HistoryRunOut:
 @router.get("/{run}/texts/{sha256}")
 def text(run: RunId, sha256: Sha256, history: Known) -> Response:
     """A shader file as the run had it."""
-    try:
-        found = history.text(run, sha256)
-    except HistoryError as error:
-        raise Problem(503, "history", error.message) from None
+    found = history.text(run, sha256)
     if found is None:
         raise Problem(404, "unknown-text", f"run {run!r} has no text {sha256[:12]}…")
     return Response(found, media_type="text/plain; charset=utf-8")
@@ -104,10 +94,7 @@ def text(run: RunId, sha256: Sha256, history: Known) -> Response:
 @router.get("/{run}/repro.zip")
 def repro(kept: KeptRun, history: Known) -> Response:
     """The run packed up: `fa2 replay` runs it elsewhere."""
-    try:
-        data = write_repro(history, kept)
-    except HistoryError as error:
-        raise Problem(503, "history", error.message) from None
+    data = write_repro(history, kept)
     headers = {"Content-Disposition": f'attachment; filename="{name_of(kept)}.zip"'}
     return Response(data, media_type="application/zip", headers=headers)
 
@@ -115,9 +102,6 @@ def repro(kept: KeptRun, history: Known) -> Response:
 @router.delete("/{run}", status_code=204)
 def forget(run: RunId, history: Known) -> None:
     """Forgets one run for good."""
-    try:
-        found = history.delete(run)
-    except HistoryError as error:
-        raise Problem(503, "history", error.message) from None
+    found = history.delete(run)
     if not found:
         raise Problem(404, "unknown-run", f"the history has no run {run!r}; it may be forgotten")

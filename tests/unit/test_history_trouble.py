@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sqlite3
+import time
+import weakref
 from pathlib import Path
 
 import pytest
 from kept_runs import CASE, finished, keep
 
 from server import history_schema, history_writer
+from server.errors import HistoryError
 from server.history import History
-from server.history_schema import MIGRATIONS, HistoryError, connect, version_of
+from server.history_schema import MIGRATIONS, connect, version_of
 from server.history_writer import HistoryWriter
 from server.paths import STATIC
 
@@ -48,6 +52,45 @@ def test_a_database_that_is_damaged_while_it_is_written_is_moved_aside(path: Pat
     history = keep(path, finished())
     assert len(history.rows()) == 1
     assert len(list(path.parent.glob("history.db.damaged-*[0-9]Z"))) == 1
+
+
+def test_a_text_that_cannot_be_unpacked_is_told_with_the_way_out(path: Path) -> None:
+    run, report = finished(status="fail")
+    history = keep(path, (run, report))
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE texts SET packed = x'00'")
+        database.execute("UPDATE outputs SET packed = x'00'")
+        digest = database.execute("SELECT sha256 FROM texts").fetchone()[0]
+    database.close()
+    kept = history.get(run.id)
+    assert kept is not None
+    for read in (
+        lambda: history.texts(run.id),
+        lambda: history.text(run.id, digest),
+        lambda: history.outputs(kept),
+    ):
+        with pytest.raises(HistoryError, match="fa2 history --clear"):
+            read()
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE reports SET report = '{'")
+    database.close()
+    with pytest.raises(HistoryError, match="fa2 history --clear"):
+        history.get(run.id)
+
+
+def test_the_writer_holds_no_outputs_while_it_waits_for_the_next_run(path: Path) -> None:
+    writer = HistoryWriter(path, origin="python", static=STATIC)
+    run, report = finished()
+    kept = weakref.ref(run.tensors["o"])
+    writer.observe_run(run, report)
+    del run, report
+    for _ in range(100):
+        gc.collect()
+        if kept() is None:
+            break
+        time.sleep(0.01)
+    assert kept() is None
+    writer.close(10)
 
 
 def test_a_locked_file_costs_its_rows_and_is_warned_of_once(
