@@ -82,10 +82,10 @@ fn fa2_dq_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
         // @trace trace_rows(TRACE_DQ + TRACE_LSE, 0u, i + 4u * r, 0u, L[r]);
         // @trace trace_rows(TRACE_DQ + TRACE_DELTA, 0u, i + 4u * r, 0u, D_i[r]);
         // @trace let weights = mat4x4<f32>(
-        // @trace     probability(s[0], L[r], vec4<u32>(j) < ends[r]),
-        // @trace     probability(s[1], L[r], vec4<u32>(j + 1u) < ends[r]),
-        // @trace     probability(s[2], L[r], vec4<u32>(j + 2u) < ends[r]),
-        // @trace     probability(s[3], L[r], vec4<u32>(j + 3u) < ends[r]));
+        // @trace     probability(s[0], L[r], ends[r] > vec4<u32>(j)),
+        // @trace     probability(s[1], L[r], ends[r] > vec4<u32>(j + 1u)),
+        // @trace     probability(s[2], L[r], ends[r] > vec4<u32>(j + 2u)),
+        // @trace     probability(s[3], L[r], ends[r] > vec4<u32>(j + 3u)));
         // @trace trace_pairs(TRACE_DQ + TRACE_WEIGHT, i + 4u * r, j, 1u, weights);
         // @trace trace_pairs(TRACE_DQ + TRACE_DP, i + 4u * r, j, 1u, dp);
         dS[r][n] = mat4x4<f32>(
