@@ -13,7 +13,7 @@ from server import own_kernel
 from server.cases import Case
 from server.errors import CaseError
 from server.history import History, Kept
-from server.history_own import FOLDER
+from server.history_own import FOLDER, MANIFEST
 from server.history_place import history_file
 from server.paths import STATIC
 from server.replay import plan
@@ -22,7 +22,6 @@ from server.repro_file import parse_repro
 from server.selection import kernel_names
 
 _RUN = re.compile(r"last|[0-9a-f]{6,32}")
-_MANIFEST = f"{FOLDER}manifest.json"
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,12 @@ class Side:
         return case.replace(kernel=self.kernel)
 
 
-def read_side(word: str, history: Path | None = None) -> Side:
+def read_side(word: str, history: Path | None = None, *, with_tiles: bool = True) -> Side:
     """From a word of the command line: a kernel's name, the path of a .wgsl file, or a run's id
     (``last``, an id, or six or more characters of its beginning).
 
-    ``history``: the file; None takes this user's. Raises CaseError when it is none of them, and
-    ManifestError for a file whose manifest is wrong.
+    ``history``: the file; None takes this user's. ``with_tiles``: as in ``replay.plan``. Raises
+    CaseError when it is none of them, and ManifestError for a file whose manifest is wrong.
     """
     if word.endswith(".wgsl"):
         own = own_kernel.read(Path(word))
@@ -54,13 +53,13 @@ def read_side(word: str, history: Path | None = None) -> Side:
     if word in names:
         return Side(word, word)
     if _RUN.fullmatch(word):
-        return _kept(word, history or history_file())
+        return _kept(word, history or history_file(), with_tiles)
     raise CaseError(
         f"{word!r} is no kernel ({', '.join(names)}), no .wgsl file, and no run of the history"
     )
 
 
-def _kept(word: str, path: Path | None) -> Side:
+def _kept(word: str, path: Path | None, with_tiles: bool) -> Side:
     if path is None:
         raise CaseError(f"{word!r} may be a run, but no history is kept here")
     history = History(path)
@@ -68,16 +67,17 @@ def _kept(word: str, path: Path | None) -> Side:
     kept = history.get(run)
     if kept is None:  # deleted a moment ago
         raise CaseError(f"the history {path} has no run {run!r} any more")
-    return kept_side(history, kept)
+    return kept_side(history, kept, with_tiles=with_tiles)
 
 
-def kept_side(history: History, kept: Kept) -> Side:
+def kept_side(history: History, kept: Kept, *, with_tiles: bool = True) -> Side:
     """What a run of the history ran. Raises CaseError for one that cannot be repeated."""
     label = f"run {kept.row['run'][:8]}"
     texts = history.texts(kept.row["run"])
-    if _MANIFEST in texts:
+    if MANIFEST in texts:
         return Side(f"{label} ({kept.row['own']})", options={"own": _own(kept.row["own"], texts)})
-    how = plan(parse_repro(write_repro(history, kept), label), STATIC)
+    repro = parse_repro(write_repro(history, kept), label)
+    how = plan(repro, STATIC, with_tiles=with_tiles)
     options = {"shaders": how.shaders, "tuned": how.tuned}
     return Side(f"{label} ({how.case.kernel})", how.case.kernel, options, tuple(how.notes))
 
@@ -86,7 +86,7 @@ def _own(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
     files = {
         path.removeprefix(FOLDER): text
         for path, text in texts.items()
-        if path.startswith(FOLDER) and path != _MANIFEST
+        if path.startswith(FOLDER) and path != MANIFEST
     }
-    own = {"name": name, "manifest": json.loads(texts[_MANIFEST]), "files": files}
+    own = {"name": name, "manifest": json.loads(texts[MANIFEST]), "files": files}
     return own_kernel.checked(own, "the run's manifest")

@@ -7,6 +7,7 @@ arrays.
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import ssl
@@ -87,7 +88,8 @@ class Remote:
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refusal(error.code, error.read()) from None
-        except (OSError, ValueError) as error:  # refused, reset, timed out, no TLS, bad certificate
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            # Refused, reset, timed out, no TLS, a bad certificate, an answer that breaks off.
             raise Unreachable(self._silence(error)) from None
 
     def _refusal(self, status: int, body: bytes) -> HarnessError:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from server import bench_report
 from server.bench import Bench
 from server.bench_read import read_bench
 from server.cases import Case
-from server.errors import CaseError, HarnessError, Unsupported
-from server.remote import Refused, Remote, Unreachable
+from server.errors import CaseError, Unsupported
+from server.remote import Refused, Remote
+from server.remote_follow import follow
 from server.report import RunError
 from server.run import Run
 
 LOOK_S = 0.2
-SILENT_S = 15.0  # without an answer: the server is given up
 
 
 class RemoteBenches:
@@ -40,8 +39,7 @@ class RemoteBenches:
         ``more``: what ``POST /api/benches`` takes under the same names (shaders, own). Raises
         CaseError for what the server refuses, Unsupported for tiles, which it does not take.
         """
-        if tuned is not None:
-            raise Unsupported("a page of another server keeps tiles of its own; leave --page out")
+        refuse_tiles(tuned)
         body = {"case": str(case), "page": page, "samples": samples, "kappa": float(kappa)}
         body |= {"timeout_s": timeout_s, **{name: value for name, value in more.items() if value}}
         try:
@@ -51,27 +49,26 @@ class RemoteBenches:
         # No second try for a browser that nobody here can restart: hence "heard".
         check = Run(case, page, kappa, timeout_s or 0.0, {}, id=answer["run"], heard=True)
         bench = Bench(check, samples, timeout_s or 0.0, id=answer["bench"], heard=True)
-        threading.Thread(target=self._follow, args=(bench,), name="fa2-follow", daemon=True).start()
+        self._follow(bench)
         return bench
 
     def _follow(self, bench: Bench) -> None:
-        """In a thread of its own, to the end of the benchmark or of the server."""
-        silent_s, pause = 0.0, threading.Event()
-        while True:
-            pause.wait(LOOK_S)
-            try:
-                found = self._remote.get(f"/api/benches/{bench.id}")
-                silent_s = 0.0
-                if found["status"] is not None:
-                    return bench.settle(read_bench(found))
-                bench.state, bench.progress = found["state"], found["progress"]
-            except Unreachable as error:
-                silent_s += LOOK_S
-                if silent_s >= SILENT_S:
-                    return self._give_up(bench, error.message)
-            except (HarnessError, KeyError, ValueError) as error:
-                return self._give_up(bench, str(error))
+        def look() -> bool:
+            found = self._remote.get(f"/api/benches/{bench.id}")
+            if found["status"] is not None:
+                bench.settle(read_bench(found))
+                return True
+            bench.state, bench.progress = found["state"], found["progress"]
+            return False
 
-    def _give_up(self, bench: Bench, message: str) -> None:
-        error = RunError("page", message)
-        bench.settle(bench_report.failed(bench.run.case, bench.check, error))
+        def give_up(message: str) -> None:
+            error = RunError("page", message)
+            bench.settle(bench_report.failed(bench.run.case, bench.check, error))
+
+        follow(look, give_up, LOOK_S)
+
+
+def refuse_tiles(tuned: dict[str, Any] | None) -> None:
+    """Raises Unsupported: no route takes them."""
+    if tuned is not None:
+        raise Unsupported("a page of another server keeps tiles of its own; leave --page out")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -15,8 +14,9 @@ from server.bench import Bench
 from server.cases import Case
 from server.errors import CaseError, HarnessError, PageError, Unsupported
 from server.outputs import want
-from server.remote import ANSWER_S, Refused, Remote, Unreachable
-from server.remote_benches import RemoteBenches
+from server.remote import ANSWER_S, Refused, Remote
+from server.remote_benches import RemoteBenches, refuse_tiles
+from server.remote_follow import follow
 from server.report import Report
 from server.report_read import read_report
 from server.run import Arrays, Run, own_inputs
@@ -24,7 +24,6 @@ from server.training import Training
 from server.uploads import content_digest
 
 WAIT_S = 1.0  # of one question for a verdict; progress is as old as that at most
-SILENT_S = 15.0  # without an answer: the server is given up
 
 
 class RemoteService:
@@ -63,13 +62,15 @@ class RemoteRuns:
         kappa: float = 4.0,
         timeout_s: float | None = None,
         inputs: Arrays | None = None,
+        tuned: dict[str, Any] | None = None,
         **more: Any,
     ) -> Run:
         """Asks for the run; its ``future`` holds the Report in the end, whatever happens.
 
         ``more``: what ``POST /api/runs`` takes under the same names (shaders, own, trace).
-        Raises CaseError for what the server refuses, and Unreachable.
+        Raises CaseError for what the server refuses, Unsupported for tiles, and Unreachable.
         """
+        refuse_tiles(tuned)
         body = {
             "case": str(case),
             "page": page,
@@ -95,7 +96,7 @@ class RemoteRuns:
         if inputs is not None:
             run.seeded = False
             self._put_inputs(run, own_inputs(case, inputs))
-        threading.Thread(target=self._follow, args=(run,), name="fa2-follow", daemon=True).start()
+        self._follow(run)
         return run
 
     def _put_inputs(self, run: Run, arrays: Mapping[str, np.ndarray]) -> None:
@@ -108,27 +109,18 @@ class RemoteRuns:
             self._remote.send("PUT", f"/api/runs/{run.id}/inputs/{name}", data, headers, 120.0)
 
     def _follow(self, run: Run) -> None:
-        """In a thread of its own, to the end of the run or of the server."""
-        path = f"/api/runs/{run.id}?wait={WAIT_S:g}"
-        silent_s = 0.0
-        pause = threading.Event()
-        while True:
-            try:
-                found = self._remote.get(path, WAIT_S + ANSWER_S)
-                silent_s = 0.0
-                if "status" in found:
-                    return run.settle(read_report(found))
-                run.state, run.progress = found["state"], found["progress"]
-            except Unreachable as error:
-                silent_s += WAIT_S
-                if silent_s >= SILENT_S:
-                    return self._give_up(run, "page", error.message)
-                pause.wait(WAIT_S)
-            except (HarnessError, KeyError, ValueError) as error:
-                return self._give_up(run, "page", str(error))
+        def look() -> bool:
+            found = self._remote.get(f"/api/runs/{run.id}?wait={WAIT_S:g}", WAIT_S + ANSWER_S)
+            if "status" in found:
+                run.settle(read_report(found))
+                return True
+            run.state, run.progress = found["state"], found["progress"]
+            return False
 
-    def _give_up(self, run: Run, kind: str, message: str) -> None:
-        run.settle(report.failed_to_run(run.case, kind, message, kappa=run.kappa))
+        def give_up(message: str) -> None:
+            run.settle(report.failed_to_run(run.case, "page", message, kappa=run.kappa))
+
+        follow(look, give_up)
 
 
 class Outputs(Mapping[str, np.ndarray]):

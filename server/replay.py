@@ -125,9 +125,10 @@ class Replayed:
         }
 
 
-def plan(repro: Repro, static: Path = STATIC) -> Plan:
+def plan(repro: Repro, static: Path = STATIC, *, with_tiles: bool = True) -> Plan:
     """What has to be asked for here so that the same is run as there.
 
+    ``with_tiles``: those of there can be asked for, which a page of another server does not take.
     Raises CaseError for a run that cannot be repeated: its inputs were somebody's own.
     """
     if not repro.asked.seeded:
@@ -152,6 +153,9 @@ def plan(repro: Repro, static: Path = STATIC) -> Plan:
     if repro.own is None and case.kernel in _FAMILIES and repro.told.kernel in rows:
         case = case.replace(kernel=repro.told.kernel)  # not what is best here, but what ran there
     tiles = {} if repro.own else _tiles(repro, rows, notes)
+    if tiles and not with_tiles:
+        tiles = {}
+        notes.append("tiles are chosen anew: the page takes none from here")
     tuned = {"kernels": tiles, "choices": []} if tiles else None
     return Plan(case, float(repro.asked.kappa), shaders, tuned, repro.own, notes)
 
@@ -174,9 +178,11 @@ def _tiles(
     return found
 
 
-def replay(repro: Repro, harness: Runner, static: Path = STATIC) -> Replayed:
+def replay(
+    repro: Repro, harness: Runner, static: Path = STATIC, *, with_tiles: bool = True
+) -> Replayed:
     """Runs it on the harness's page. Raises CaseError as ``plan`` does, NoBrowser, NoAdapter."""
-    wanted = plan(repro, static)
+    wanted = plan(repro, static, with_tiles=with_tiles)
     report = harness.run(
         wanted.case,
         kappa=wanted.kappa,

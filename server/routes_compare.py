@@ -44,7 +44,7 @@ async def compare(a: RunId, b: RunId, request: Request) -> JSONResponse:
 @router.get("/compare/sides/{run}")
 def side(kept: KeptRun, history: Known) -> JSONResponse:
     """What a run of the history ran, as ``POST /api/runs`` and ``POST /api/benches`` take it."""
-    found = kept_side(history, kept)
+    found = kept_side(history, kept, with_tiles=False)  # the page tunes by itself
     return JSONResponse(
         {
             "label": found.label,

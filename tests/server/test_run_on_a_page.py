@@ -300,6 +300,8 @@ def test_a_benchmark_runs_there_and_its_report_comes_back_whole(live: Live, pers
             harness.bench(CASE, samples=3)
         with pytest.raises(Unsupported, match="tiles of its own"):
             harness.bench(CASE, tuned={"kernels": {}, "choices": []})
+        with pytest.raises(Unsupported, match="tiles of its own"):
+            harness.run(CASE, tuned={"kernels": {}, "choices": []})
 
 
 def test_training_on_such_a_page_is_refused_by_name(live: Live, person: Person) -> None:

@@ -78,6 +78,17 @@ def test_the_tile_that_ran_there_is_tried_first(tmp_path: Path) -> None:
     ]
 
 
+def test_a_page_of_another_server_is_not_asked_for_tiles_and_the_replay_says_so(
+    tmp_path: Path,
+) -> None:
+    rows = json.loads((STATIC / "js/attention/kernels.json").read_text())["kernels"]
+    row = next(row for row in rows if row["name"] == "fa2_forward")
+    tile = {name: size for name, size in row["tiles"][-1].items() if name != "maxD"}
+    wanted = plan(recorded(tmp_path, passes=({**PASS, "tile": tile},)), with_tiles=False)
+    assert wanted.tuned is None
+    assert wanted.notes == ["tiles are chosen anew: the page takes none from here"]
+
+
 def test_a_tile_of_another_version_is_not_forced(tmp_path: Path) -> None:
     wanted = plan(recorded(tmp_path, passes=({**PASS, "tile": {"ODD": 3}},)))
     assert wanted.tuned is None
