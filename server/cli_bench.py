@@ -15,24 +15,9 @@ from server.bench_results import BenchResults, LeftOut
 from server.bench_spec import MOST_S, predicted_s, series
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.cases import Case
+from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    CdpOption,
-    HeadedOption,
-    LaunchOption,
-    ListenOption,
-    PageOption,
-    PlaywrightWsOption,
-    ServerOption,
-    ServeUrlOption,
-    TokenOption,
-    WithoutOption,
-    page_of,
-)
+from server.cli_options import PlaceOptions
 from server.cli_peers import Comparing, PeersDirOption, PeersOption
 from server.console import make_console
 from server.errors import CaseError, Unsupported
@@ -44,6 +29,7 @@ from server.report import RunError
 from server.selection import check_kernel, select
 
 
+@grouped
 def bench(
     words: Annotated[
         list[str] | None,
@@ -92,19 +78,8 @@ def bench(
             help="Seconds without a sign of life; the predicted work of a large case is added.",
         ),
     ] = 60.0,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    headed: HeadedOption = False,
-    without: WithoutOption = None,
-    cdp: CdpOption = None,
-    playwright_ws: PlaywrightWsOption = None,
-    listen: ListenOption = None,
-    serve_url: ServeUrlOption = None,
-    page: PageOption = None,
-    server: ServerOption = None,
-    token: TokenOption = None,
+    *,
+    place: PlaceOptions,
     no_history: NoHistoryOption = False,
     peers: PeersOption = None,
     peers_dir: PeersDirOption = None,
@@ -122,8 +97,7 @@ def bench(
         raise CaseError("--limit and --timeout take a number of seconds that ends")
     if not (words or sweep):
         raise CaseError("nothing to time: name a case such as forward:T=1024,H=16,D=64, or --sweep")
-    elsewhere = page_of(page, server, token)
-    if peers and (page or cdp or playwright_ws):
+    if peers and (place.page or place.cdp or place.playwright_ws):
         raise CaseError("--peers compares in a browser that is started here; leave it out")
     changes = {} if kernel is None else {"kernel": kernel}
     chosen = select(words, **changes) if words else []
@@ -136,19 +110,7 @@ def bench(
     comparing = Comparing(peers, peers_dir, peers_printer) if peers else None
     try:
         with Harness(
-            browser,
-            adapter.value,
-            timeout,
-            launch=launch.value if launch else None,
-            headed=headed,
-            browser_args=browser_arg or (),
-            without=without or (),
-            history=not no_history and "bench",
-            cdp=cdp,
-            playwright_ws=playwright_ws,
-            listen=listen,
-            serve_url=serve_url,
-            **elsewhere,
+            timeout_s=timeout, history=not no_history and "bench", **place.arguments()
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, samples)
@@ -160,10 +122,13 @@ def bench(
         if comparing is not None:
             comparing.run(
                 [Case.parse(report.case) for report in results.reports if report.ok],
-                browser,
-                launch.value if launch else None,
+                place.browser,
+                place.launcher,
                 Options(
-                    adapter.value, headed, tuple(browser_arg or ()), True, tuple(without or ())
+                    place.adapter.value,
+                    place.headed,
+                    tuple(place.browser_arg or ()),
+                    without=tuple(place.without or ()),
                 ),
                 timeout,
                 command.keep_peer,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -11,24 +10,9 @@ import typer
 
 from server.atomic import write_text
 from server.cases import Case
+from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    CdpOption,
-    HeadedOption,
-    LaunchOption,
-    ListenOption,
-    PageOption,
-    PlaywrightWsOption,
-    ServerOption,
-    ServeUrlOption,
-    TokenOption,
-    WithoutOption,
-    page_of,
-)
+from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.compare_console import heading, print_compared
 from server.compare_run import Compared, run_both
 from server.compare_sides import read_side
@@ -42,6 +26,7 @@ from server.selection import Selected
 _SIDE = "a kernel's name, a .wgsl file, or a run of the history (`last`, or its id)."
 
 
+@grouped
 def compare(
     case: Annotated[str, typer.Argument(metavar="CASE", help="The case that both run.")],
     a: Annotated[str, typer.Argument(metavar="A", help=f"One side: {_SIDE}")],
@@ -49,31 +34,10 @@ def compare(
     time: Annotated[
         bool, typer.Option("--time/--no-time", help="Time both by turns, too, where both pass.")
     ] = True,
-    kappa: Annotated[
-        float, typer.Option("--kappa", metavar="X", help="Scales all error bounds.")
-    ] = 4.0,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="S",
-            min=0.001,
-            help="Seconds for a small case; the predicted work of a large one is added.",
-        ),
-    ] = 60.0,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
-    cdp: CdpOption = None,
-    playwright_ws: PlaywrightWsOption = None,
-    listen: ListenOption = None,
-    serve_url: ServeUrlOption = None,
-    page: PageOption = None,
-    server: ServerOption = None,
-    token: TokenOption = None,
+    kappa: KappaOption = 4.0,
+    timeout: TimeoutOption = 60.0,
+    *,
+    place: PlaceOptions,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON.")
@@ -84,28 +48,15 @@ def compare(
 
     Exit codes are those of `fa2 run` for the two runs.
     """
-    if not 0 < kappa < math.inf:
-        raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
     parsed = Case.parse(case).replace(kernel="auto")
-    sides = read_side(a), read_side(b)
+    with_tiles = place.page is None
+    sides = read_side(a, with_tiles=with_tiles), read_side(b, with_tiles=with_tiles)
     console, results = make_console(), Results()
     bar = ProgressBar(console)
     found: Compared | None = None
     try:
         with Harness(
-            browser,
-            adapter.value,
-            timeout,
-            launch=launch.value if launch else None,
-            headed=headed,
-            browser_args=browser_arg or (),
-            without=without or (),
-            history=not no_history and "compare",
-            cdp=cdp,
-            playwright_ws=playwright_ws,
-            listen=listen,
-            serve_url=serve_url,
-            **page_of(page, server, token),
+            timeout_s=timeout, history=not no_history and "compare", **place.arguments()
         ) as harness:
             results.environment = harness.environment
             heading(console, str(parsed), harness.environment, kappa)

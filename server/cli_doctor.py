@@ -16,14 +16,8 @@ from server import __version__
 from server import browser as browsers
 from server.adapters import adapter_name
 from server.browser import Browser
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    HeadedOption,
-    LaunchOption,
-)
+from server.cli_groups import grouped
+from server.cli_options import BrowserOptions
 from server.console import make_console
 from server.errors import NoAdapter, NoBrowser
 from server.harness import Harness
@@ -37,32 +31,24 @@ FEATURES = ("shader-f16", "subgroups", "timestamp-query")  # what kernels and ti
 PROBE = "forward:T=8,D=8"
 
 
+@grouped
 def doctor(
     install: Annotated[
         bool,
         typer.Option("--install", help="Install a browser if none is found (Debian: as root)."),
     ] = False,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    headed: HeadedOption = False,
+    *,
+    place: BrowserOptions,
 ) -> None:
     """Check browser, secure context, WebGPU, adapter, device and one kernel, with timings."""
     walk = _Walk(make_console())
     walk.say(f"fa2 {__version__} · Python {platform.python_version()} · {_packages()}")
     try:
-        found = _find(browser, headed=headed, install=install, walk=walk)
-        launcher = choose_launcher(found, launch.value if launch else None)
+        found = _find(place.browser, headed=place.headed, install=install, walk=walk)
+        launcher = choose_launcher(found, place.launcher)
         walk.good("browser", f"{found.path} ({found.source}), started by {launcher}")
-        harness = Harness(
-            found.path,
-            adapter.value,
-            launch=launcher,
-            headed=headed,
-            browser_args=browser_arg or (),
-        )
-        with harness:
+        arguments = {**place.arguments(), "browser": found.path, "launch": launcher}
+        with Harness(**arguments) as harness:
             walk.good("page", f"connected: {harness.environment.get('engine')}")
             for step in STEPS:
                 walk.good(step, _detail(step, harness))

@@ -8,23 +8,8 @@ from typing import Annotated
 
 import typer
 
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    CdpOption,
-    HeadedOption,
-    LaunchOption,
-    ListenOption,
-    PageOption,
-    PlaywrightWsOption,
-    ServerOption,
-    ServeUrlOption,
-    TokenOption,
-    WithoutOption,
-    page_of,
-)
+from server.cli_groups import grouped
+from server.cli_options import PlaceOptions, TimeoutOption
 from server.console import make_console
 from server.errors import CaseError
 from server.golden import GoldenCase
@@ -37,6 +22,7 @@ from server.progress_bar import ProgressBar
 from server.selection import check_kernel
 
 
+@grouped
 def golden(
     folder: Annotated[
         Path,
@@ -49,31 +35,12 @@ def golden(
     kernel: Annotated[
         str, typer.Option("--kernel", metavar="NAME", help="The kernel of every case.")
     ] = "auto",
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="S",
-            min=0.001,
-            help="Seconds for a small case; the predicted work of a large one is added.",
-        ),
-    ] = 60.0,
+    timeout: TimeoutOption = 60.0,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first failure or error.")
     ] = False,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
-    cdp: CdpOption = None,
-    playwright_ws: PlaywrightWsOption = None,
-    listen: ListenOption = None,
-    serve_url: ServeUrlOption = None,
-    page: PageOption = None,
-    server: ServerOption = None,
-    token: TokenOption = None,
+    *,
+    place: PlaceOptions,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all outcomes as JSON.")
     ] = None,
@@ -89,20 +56,7 @@ def golden(
     results = GoldenResults()
     printer, bar = GoldenPrinter(console := make_console()), ProgressBar(console)
     try:
-        with Harness(
-            browser,
-            adapter.value,
-            timeout,
-            launch=launch.value if launch else None,
-            headed=headed,
-            browser_args=browser_arg or (),
-            without=without or (),
-            cdp=cdp,
-            playwright_ws=playwright_ws,
-            listen=listen,
-            serve_url=serve_url,
-            **page_of(page, server, token),
-        ) as harness:
+        with Harness(timeout_s=timeout, **place.arguments()) as harness:
             results.environment = harness.environment
             printer.heading(len(cases), harness.environment)
             with bar.shown(len(cases)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -148,9 +150,94 @@ TokenOption = Annotated[
 ]
 
 
+def _positive(kappa: float) -> float:
+    if not 0 < kappa < math.inf:
+        raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
+    return kappa
+
+
+KappaOption = Annotated[
+    float,
+    typer.Option("--kappa", metavar="X", help="Scales all error bounds.", callback=_positive),
+]
+TimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        metavar="S",
+        min=0.001,
+        help="Seconds for a small case; the predicted work of a large one is added.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrowserOptions:
+    """A browser that is started here."""
+
+    browser: BrowserOption = None
+    launch: LaunchOption = None
+    browser_arg: BrowserArgOption = None
+    adapter: AdapterOption = AdapterChoice.any
+    headed: HeadedOption = False
+
+    @property
+    def launcher(self) -> str | None:
+        return self.launch.value if self.launch else None
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of a Harness."""
+        return {
+            "browser": self.browser,
+            "adapter": self.adapter.value,
+            "launch": self.launcher,
+            "headed": self.headed,
+            "browser_args": self.browser_arg or (),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOptions(BrowserOptions):
+    """The same, and what its device is to do without."""
+
+    without: WithoutOption = None
+
+    def arguments(self) -> dict[str, Any]:
+        return {**super().arguments(), "without": self.without or ()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceOptions(DeviceOptions):
+    """The same, or a browser that runs already, or a page that somebody opened."""
+
+    cdp: CdpOption = None
+    playwright_ws: PlaywrightWsOption = None
+    listen: ListenOption = None
+    serve_url: ServeUrlOption = None
+    page: PageOption = None
+    server: ServerOption = None
+    token: TokenOption = None
+
+    def __post_init__(self) -> None:
+        """Raises CaseError for what says where a page is without naming one."""
+        if self.page is None and (self.server is not None or self.token is not None):
+            option = "--token" if self.server is None else "--server"
+            raise CaseError(f"{option} says where a page is open; name the page with --page")
+
+    def arguments(self) -> dict[str, Any]:
+        return {
+            **super().arguments(),
+            "cdp": self.cdp,
+            "playwright_ws": self.playwright_ws,
+            "listen": self.listen,
+            "serve_url": self.serve_url,
+            "page": self.page,
+            "server": self.server,
+            "token": self.token,
+        }
+
+
 def page_of(page: str | None, server: str | None, token: str | None) -> dict[str, Any]:
     """Arguments of a Harness for a page that somebody opened; {} for a browser that it starts."""
-    if page is None and (server is not None or token is not None):
-        option = "--token" if server is None else "--server"
-        raise CaseError(f"{option} says where a page is open; name the page with --page")
+    PlaceOptions(page=page, server=server, token=token)
     return {"page": page, "server": server, "token": token}

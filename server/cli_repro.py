@@ -9,24 +9,9 @@ from typing import Annotated
 import typer
 
 from server.atomic import write_bytes, write_text
+from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption, open_history
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    CdpOption,
-    HeadedOption,
-    LaunchOption,
-    ListenOption,
-    PageOption,
-    PlaywrightWsOption,
-    ServerOption,
-    ServeUrlOption,
-    TokenOption,
-    WithoutOption,
-    page_of,
-)
+from server.cli_options import PlaceOptions, TimeoutOption
 from server.console import make_console
 from server.errors import CaseError
 from server.harness import Harness
@@ -69,30 +54,12 @@ def repro(
     )
 
 
+@grouped
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE.zip", help="What `fa2 repro` has written.")],
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="S",
-            min=0.001,
-            help="Seconds for a small case; the predicted work of a large one is added.",
-        ),
-    ] = 60.0,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
-    cdp: CdpOption = None,
-    playwright_ws: PlaywrightWsOption = None,
-    listen: ListenOption = None,
-    serve_url: ServeUrlOption = None,
-    page: PageOption = None,
-    server: ServerOption = None,
-    token: TokenOption = None,
+    timeout: TimeoutOption = 60.0,
+    *,
+    place: PlaceOptions,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write both verdicts as JSON.")
@@ -102,26 +69,12 @@ def replay(
 
     The exit code is that of the new verdict. Features that were withheld there are withheld here.
     """
-    elsewhere = page_of(page, server, token)
     recorded = read_repro(file)
     plan(recorded)  # what cannot be repeated is said before a browser starts
-    withheld = dict.fromkeys([*recorded.asked.without, *(without or ())])
-    with Harness(
-        browser,
-        adapter.value,
-        timeout,
-        launch=launch.value if launch else None,
-        headed=headed,
-        browser_args=browser_arg or (),
-        without=tuple(withheld),
-        history=not no_history and "replay",
-        cdp=cdp,
-        playwright_ws=playwright_ws,
-        listen=listen,
-        serve_url=serve_url,
-        **elsewhere,
-    ) as harness:
-        found = run_again(recorded, harness)
+    withheld = dict.fromkeys([*recorded.asked.without, *(place.without or ())])
+    arguments = {**place.arguments(), "without": tuple(withheld)}
+    with Harness(timeout_s=timeout, history=not no_history and "replay", **arguments) as harness:
+        found = run_again(recorded, harness, with_tiles=place.page is None)
     print_replayed(make_console(), found)
     if json_file is not None:
         text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)

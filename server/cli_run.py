@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,24 +10,9 @@ from typing import Annotated
 import typer
 
 from server import grammar, remembered
+from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    CdpOption,
-    HeadedOption,
-    LaunchOption,
-    ListenOption,
-    PageOption,
-    PlaywrightWsOption,
-    ServerOption,
-    ServeUrlOption,
-    TokenOption,
-    WithoutOption,
-    page_of,
-)
+from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.console import Printer, make_console
 from server.errors import CaseError
 from server.harness import Harness
@@ -37,6 +21,7 @@ from server.results import Results
 from server.selection import DEFAULT_SUITE, Selected, from_ids, select
 
 
+@grouped
 def run(
     words: Annotated[
         list[str] | None,
@@ -63,18 +48,8 @@ def run(
         str | None,
         typer.Option("--seed", metavar="N", help="Overrides every case's seed (decimal or 0x…)."),
     ] = None,
-    kappa: Annotated[
-        float, typer.Option("--kappa", metavar="X", help="Scales all error bounds.")
-    ] = 4.0,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="S",
-            min=0.001,
-            help="Seconds for a small case; the predicted work of a large one is added.",
-        ),
-    ] = 60.0,
+    kappa: KappaOption = 4.0,
+    timeout: TimeoutOption = 60.0,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first case that does not pass.")
     ] = False,
@@ -85,19 +60,8 @@ def run(
             help="Run what failed last time in this folder; everything selected if nothing did.",
         ),
     ] = False,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
-    cdp: CdpOption = None,
-    playwright_ws: PlaywrightWsOption = None,
-    listen: ListenOption = None,
-    serve_url: ServeUrlOption = None,
-    page: PageOption = None,
-    server: ServerOption = None,
-    token: TokenOption = None,
+    *,
+    place: PlaceOptions,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all reports as JSON.")
@@ -110,27 +74,12 @@ def run(
 
     A case is a string such as forward:T=48,H=4,D=16,causal=0; `fa2 list` prints many.
     """
-    if not 0 < kappa < math.inf:
-        raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
-    elsewhere = page_of(page, server, token)
     selected = _selection(words or [], suite, kernel, seed, rerun_failed)
     results = Results()
     printer = Printer(make_console())
     try:
         with Harness(
-            browser,
-            adapter.value,
-            timeout,
-            launch=launch.value if launch else None,
-            headed=headed,
-            browser_args=browser_arg or (),
-            without=without or (),
-            history=not no_history and "run",
-            cdp=cdp,
-            playwright_ws=playwright_ws,
-            listen=listen,
-            serve_url=serve_url,
-            **elsewhere,
+            timeout_s=timeout, history=not no_history and "run", **place.arguments()
         ) as harness:
             results.environment = harness.environment
             printer.heading(results, len(selected), kappa)

@@ -10,14 +10,8 @@ from typing import Annotated
 import typer
 
 from server import grammar
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    HeadedOption,
-    LaunchOption,
-)
+from server.cli_groups import grouped
+from server.cli_options import BrowserOptions
 from server.console import make_console
 from server.errors import CaseError
 from server.harness import Harness
@@ -38,6 +32,7 @@ class AttentionChoice(StrEnum):
     baseline = "baseline"
 
 
+@grouped
 def train(
     gate: Annotated[
         GateChoice | None,
@@ -109,11 +104,8 @@ def train(
             show_default=False,
         ),
     ] = None,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    headed: HeadedOption = False,
+    *,
+    place: BrowserOptions,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write losses, times, verdicts.")
     ] = None,
@@ -142,14 +134,7 @@ def train(
     results = TrainingResults()
     printer = TrainingPrinter(make_console())
     try:
-        with Harness(
-            browser,
-            adapter.value,
-            timeout,
-            launch=launch.value if launch else None,
-            headed=headed,
-            browser_args=browser_arg or (),
-        ) as harness:
+        with Harness(timeout_s=timeout, **place.arguments()) as harness:
             results.environment = harness.environment
             printer.heading(specs[0], harness.environment)
             for spec in specs:

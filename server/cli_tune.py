@@ -16,15 +16,8 @@ from server.adapters import adapter_name
 from server.bench_report import BenchReport
 from server.benches import LEAST_SAMPLES
 from server.cases import Case
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    HeadedOption,
-    LaunchOption,
-    WithoutOption,
-)
+from server.cli_groups import grouped
+from server.cli_options import DeviceOptions, TimeoutOption
 from server.console import make_console
 from server.errors import CaseError
 from server.harness import Harness
@@ -35,6 +28,7 @@ from server.tune_search import Found, search
 FAILED = 1
 
 
+@grouped
 def tune(
     cases: Annotated[
         list[str] | None,
@@ -62,21 +56,9 @@ def tune(
             "--rounds", metavar="N", min=1, help="How often each number is varied at most."
         ),
     ] = 2,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="S",
-            min=0.001,
-            help="Seconds for a small case; the predicted work of a large one is added.",
-        ),
-    ] = 60.0,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
+    timeout: TimeoutOption = 60.0,
+    *,
+    place: DeviceOptions,
 ) -> None:
     """Measure kernels and tiles on this adapter, and keep the faster ones for it.
 
@@ -87,15 +69,7 @@ def tune(
         raise CaseError("--timeout takes a number of seconds that ends")
     named = [Case.parse(text) for text in cases or []]
     console = make_console()
-    with Harness(
-        browser,
-        adapter.value,
-        timeout,
-        launch=launch.value if launch else None,
-        headed=headed,
-        browser_args=browser_arg or (),
-        without=without or (),
-    ) as harness:
+    with Harness(timeout_s=timeout, **place.arguments()) as harness:
         known: dict[str, Any] = harness.environment.get("adapter") or {}
         path = out or tuned.path_of(known, tuned.tuned_folder())
         chosen = named or tables.default_cases(bool(known.get("fallback")))
