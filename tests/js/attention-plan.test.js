@@ -162,6 +162,21 @@ test("explicit strides replace the layout's and size the buffer", () => {
   refused({ Tq: 3, D: 4, strides: { q: { batch: 1, row: -1, head: 0 } } }, SpecError, /q\.row=-1/);
 });
 
+test("a stride that no index can count is refused with both numbers, taken or not", () => {
+  const batch = (/** @type {number} */ n) => ({
+    Tq: 3,
+    D: 4,
+    strides: { k: { batch: n, row: 4, head: 4 } },
+  });
+  planOn(batch(2 ** 32 - 1)); // of one batch: multiplied by 0 only
+  const text = /strides\.k\.batch=4294967296: kernels count up to 4294967295 .*give 0 where/;
+  refused(batch(2 ** 32), Unsupported, text);
+  // A single batch of 2^32 elements has indices; its stride has none.
+  const endless = { ...H200, maxStorageBufferBindingSize: 2 ** 40, maxBufferSize: 2 ** 40 };
+  const whole = { Tq: 2 ** 24, D: 256 };
+  refused(whole, Unsupported, /strides\.q\.batch=4294967296: kernels count/, {}, endless);
+});
+
 test("scale is rounded to float32 and may be zero or negative", () => {
   assert.equal(planOn({ Tq: 3, D: 48 }).params.scale, Math.fround(1 / Math.sqrt(48)));
   assert.equal(planOn({ Tq: 3, D: 48, scale: null }).params.scale, Math.fround(1 / Math.sqrt(48)));

@@ -102,3 +102,20 @@ test("a longer cache compiles nothing anew", () => {
     planOn({ H: 8, Hkv: 2, Tq: 1, Tk, D: 64 }).passes.map((pass) => pass.constants);
   assert.deepEqual(constants(100_000), constants(1000));
 });
+
+test("scratch that the device cannot hold passes the next kernel the request", () => {
+  // In f16 the parts of o take twice the bytes of o, which just fits.
+  const spec = { B: 2 ** 11, H: 32, Hkv: 1, Tq: 8, Tk: 128, D: 128, dtype: "f16" };
+  assert.equal(planOn({ ...spec, B: 2 ** 10 }).kernel, SPLIT);
+  const plan = planOn(spec);
+  assert.equal(plan.kernel, "fa2_forward_wide");
+  assert.deepEqual(plan.scratch, {});
+  assert.throws(
+    () => planOn(spec, SPLIT),
+    (error) =>
+      error instanceof Unsupported &&
+      /o_part needs a buffer of 268435456 bytes, .* 134217728 .*split the batch/.test(
+        error.message,
+      ),
+  );
+});

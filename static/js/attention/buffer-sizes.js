@@ -1,6 +1,5 @@
 // @ts-check
-/** How many bytes each tensor takes, and whether a device holds that. */
-import { Unsupported } from "./errors.js";
+/** How many bytes each tensor takes, and whether a device and an index hold that. */
 import { evaluateSize, numbersOf } from "./size-expression.js";
 
 /**
@@ -12,6 +11,9 @@ import { evaluateSize, numbersOf } from "./size-expression.js";
 
 /** Bytes of an element of Q, K, V, O and their gradients; lse and attn are always f32. */
 const ELEMENT_BYTES = /** @type {Readonly<Record<string, number>>} */ ({ f32: 4, f16: 2 });
+
+/** How many elements a kernel can tell apart: indices are u32. */
+const INDICES = 2 ** 32;
 
 /** The sizes that the registry's formulas may name. @param {FullSpec} spec */
 export const sizesOf = ({ B, H, Hkv, Tq, Tk, D }) => ({ B, H, Hkv, Tq, Tk, HEAD_DIM: D });
@@ -80,28 +82,49 @@ const namesOf = (fits, spec) => ({
 });
 
 /**
- * Refuses buffers that the device or a 32-bit index cannot hold.
+ * Why the device or a 32-bit index cannot hold some of these buffers, or null.
  * @param {Record<string, number>} buffers bytes by name
  * @param {Limits} limits
  * @param {(name: string) => string} wayOut what to do instead
  * @param {string} [dtype] of the tensors; f32 is that of what the library allocates
- * @throws {Unsupported}
+ * @returns {string | null}
  */
-export function checkBuffers(buffers, limits, wayOut, dtype = "f32") {
+export function tooLarge(buffers, limits, wayOut, dtype = "f32") {
   for (const [name, bytes] of Object.entries(buffers)) {
     const elementBytes = ["lse", "attn"].includes(name) ? 4 : ELEMENT_BYTES[dtype];
     // Indices are u32 elements in the shaders, hence the last bound.
     for (const [limit, most] of /** @type {const} */ ([
       ["maxStorageBufferBindingSize", limits.maxStorageBufferBindingSize],
       ["maxBufferSize", limits.maxBufferSize],
-      ["32-bit element indices", 2 ** 32 * elementBytes],
+      ["32-bit element indices", INDICES * elementBytes],
     ])) {
       if (bytes > most) {
-        throw new Unsupported(
+        return (
           `${name} needs a buffer of ${bytes} bytes, this device offers ${most} (${limit}); ` +
-            wayOut(name),
+          wayOut(name)
         );
       }
     }
   }
+  return null;
+}
+
+/**
+ * Why an index cannot count a stride, or null. Also one that is never taken, as that of batches
+ * where there is one: it would not fit into the uniform.
+ * @param {FullSpec} spec
+ * @returns {string | null}
+ */
+export function tooFar({ strides }) {
+  for (const [tensor, steps] of Object.entries(strides)) {
+    for (const [name, elements] of Object.entries(steps)) {
+      if (elements >= INDICES) {
+        return (
+          `strides.${tensor}.${name}=${elements}: kernels count up to ${INDICES - 1} elements ` +
+          "(32-bit indices); split the tensor, or give 0 where there is one batch, row or head"
+        );
+      }
+    }
+  }
+  return null;
 }

@@ -1,5 +1,6 @@
 // @ts-check
 /** Which of the kernels that a request may mean computes it on a device. */
+import { scratchBytes, slicesOf, tooLarge } from "./buffer-sizes.js";
 import { unmet } from "./conditions.js";
 import { Unsupported } from "./errors.js";
 import { choicesNamed, kernelNamed, refusal } from "./registry.js";
@@ -14,11 +15,15 @@ import { preferred, UNTUNED } from "./tuned.js";
  * @typedef {import("./registry.js").Tile} Tile
  * @typedef {import("./types.js").TunedTable} TunedTable
  * @typedef {import("./tiles.js").Fit} Fit
- * @typedef {{choice: Choice, fits: readonly Fit[]}} Chosen one fit for each pass
+ * @typedef {object} Chosen
+ * @property {Choice} choice
+ * @property {readonly Fit[]} fits one for each pass
+ * @property {number} slices of the keys
+ * @property {Record<string, number>} scratch bytes of each buffer between its passes
  */
 
 /**
- * The first choice that takes the request and whose passes all fit the device.
+ * The first choice that takes the request and whose passes and scratch all fit the device.
  * @param {FullSpec} spec
  * @param {DeviceFacts} facts
  * @param {string} wanted "auto", a family or a name
@@ -35,12 +40,12 @@ export function choose(spec, facts, wanted, tuned = UNTUNED) {
   let why = "";
   const first = preferred(able, tuned, spec, facts);
   for (const choice of new Set([...first, ...(able.length ? able : meant)])) {
-    const fits =
+    const found =
       refusal(choice, spec) ??
       (choice.name === wanted || first.includes(choice) ? null : passedOver(choice, spec, facts)) ??
       fitPasses(choice, spec, facts, tuned);
-    if (typeof fits !== "string") return { choice, fits };
-    if (choice.family === family) why = fits;
+    if (typeof found !== "string") return found;
+    if (choice.family === family) why = found;
   }
   throw new Unsupported(why);
 }
@@ -58,6 +63,7 @@ function passedOver({ name, unnamed = {} }, spec, facts) {
 /**
  * @param {Choice} choice @param {FullSpec} spec @param {DeviceFacts} facts
  * @param {TunedTable} tuned
+ * @returns {Chosen | string} or why it does not fit
  */
 function fitPasses(choice, spec, facts, { kernels = {} }) {
   const rows = rowsOf(choice, spec);
@@ -70,8 +76,16 @@ function fitPasses(choice, spec, facts, { kernels = {} }) {
     if (typeof fit === "string") return `${fit}; use kernel=auto, or other sizes`;
     fits.push(fit);
   }
-  return fits;
+  const scratch = scratchBytes(choice, fits, spec);
+  const slices = slicesOf(choice, fits, spec);
+  return tooLarge(scratch, facts.limits, insteadOf) ?? { choice, fits, slices, scratch };
 }
+
+/** What to do about scratch that is too large. @param {string} name of the buffer */
+const insteadOf = (name) =>
+  ["attn", "dscores"].includes(name)
+    ? "use kernel=fa2, which keeps no such matrix"
+    : "request a larger limit or split the batch";
 
 /**
  * The shaders that run, in order, or why there are none.

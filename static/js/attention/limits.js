@@ -1,6 +1,6 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
-import { bufferBytes, scratchBytes } from "./buffer-sizes.js";
+import { bufferBytes } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { factsOf } from "./facts.js";
 import { completeSpec } from "./spec.js";
@@ -44,8 +44,8 @@ const TILE_LIMITS = /** @type {const} */ ([
 export function requiredLimits(spec, adapter, options = {}) {
   const { extraBytes = 0, kernel = "auto", tuned } = options;
   const full = completeSpec(spec);
-  const { choice, fits } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
-  const own = Object.values(scratchBytes(choice, fits, full));
+  const { scratch } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
+  const own = Object.values(scratch);
   const callers = Object.values(bufferBytes(full)).map((bytes) => bytes + extraBytes);
   const largest = Math.max(...own, ...callers);
   /** @type {Record<string, number>} */

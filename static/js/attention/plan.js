@@ -5,7 +5,7 @@
  * number needed and the number offered. (compose.js goes from the decision to the text.)
  */
 import { BINDINGS } from "./bindings.js";
-import { bufferBytes, checkBuffers, scratchBytes, sizesOf, slicesOf } from "./buffer-sizes.js";
+import { bufferBytes, sizesOf, tooFar, tooLarge } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { Unsupported } from "./errors.js";
 import { PARAMS_STRIDE } from "./params.js";
@@ -35,17 +35,15 @@ import { completeSpec } from "./spec.js";
  */
 export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tuned = undefined) {
   const spec = completeSpec(request);
-  const { choice, fits } = choose(spec, facts, wanted, tuned);
+  const { choice, fits, slices, scratch } = choose(spec, facts, wanted, tuned);
   const bound = new Set(fits.flatMap(({ row }) => Object.keys(row.bindings)));
   const buffers = Object.fromEntries(
     Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name) || name === "qkv"),
   );
   const wayOut = (/** @type {string} */ name) =>
     name === "attn" ? "leave attn out" : "request a larger limit or split the batch";
-  checkBuffers(buffers, facts.limits, wayOut, spec.dtype);
-  const slices = slicesOf(choice, fits, spec);
-  const scratch = scratchBytes(choice, fits, spec);
-  checkBuffers(scratch, facts.limits, () => "use kernel=fa2, which keeps no such matrix");
+  const why = tooLarge(buffers, facts.limits, wayOut, spec.dtype) ?? tooFar(spec);
+  if (why !== null) throw new Unsupported(why);
   const passes = fits.map((fit) => buildPass(fit, spec, facts, slices));
   const ownBytes = total(scratch) + passes.length * PARAMS_STRIDE;
   return Object.freeze({
