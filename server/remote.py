@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from server.errors import CaseError, HarnessError, NoBrowser, PageError
 from server.settings import DEFAULT_PORT
@@ -46,12 +46,15 @@ class Remote:
 
     def __init__(self, url: str | None = None, token: str | None = None) -> None:
         given = url or f"http://127.0.0.1:{os.environ.get('FA2_PORT') or DEFAULT_PORT}"
-        parts = urlsplit(given if "://" in given else f"http://{given}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CaseError(
-                f"--server {given!r} must be a URL such as http://127.0.0.1:8000 or the one that "
-                "`fa2 serve` printed"
+        parts = _parts(given)
+        if parts is None:
+            said = f"--server {url!r}" if url else f"FA2_PORT={os.environ.get('FA2_PORT')!r}"
+            rule = (
+                "a URL such as http://127.0.0.1:8000 or the one that `fa2 serve` printed"
+                if url
+                else "a port from 1 to 65535; or name the whole address with --server URL"
             )
+            raise CaseError(f"{said} must be {rule}")
         self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         printed = parse_qs(parts.query).get("token", [None])[0]
         self._token = token or printed or os.environ.get("FA2_TOKEN")
@@ -117,6 +120,17 @@ class Remote:
         elif isinstance(reason, ConnectionRefusedError):
             hint = "; start it with `fa2 serve`, or name another one with --server URL"
         return f"no answer from {self.url}: {reason}{hint}"
+
+
+def _parts(given: str) -> SplitResult | None:
+    """The URL in its parts; None for what is no address of a server."""
+    try:
+        parts = urlsplit(given if "://" in given else f"http://{given}")
+        port = parts.port  # reading it is what checks it
+    except ValueError:
+        return None
+    known = parts.scheme in ("http", "https") and parts.hostname and port != 0
+    return parts if known and parts.netloc.isascii() and " " not in parts.netloc else None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

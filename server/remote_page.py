@@ -80,6 +80,8 @@ class RemotePage:
 def matching(pages: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """The pages that a name means: of that id, else of that name, else whose id begins so."""
     wanted = name.strip().lower()
+    if not wanted:  # else pages without a name would be meant
+        return []
     for matches in (
         [one for one in pages if one["page"] == name],
         [one for one in pages if one["label"].lower() == wanted],

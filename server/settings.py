@@ -22,6 +22,10 @@ from server.paths import STATIC
 from server.tuned import tuned_folder
 
 DEFAULT_PORT = 8000
+# what a Host header may name; an IPv6 address with or without brackets
+_HOST_NAME = re.compile(
+    r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]{2,45}\]?"
+)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{32,256}")
 
 
@@ -103,6 +107,17 @@ class Settings(BaseSettings):
     def _listed(cls, value: Any) -> Any:
         if isinstance(value, str):
             return [name.strip() for name in value.split(",") if name.strip()]
+        return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _bare_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not _HOST_NAME.fullmatch(name):
+                raise ValueError(
+                    f"{name[:80]!r} is no name of a host; write it as it stands in the address, "
+                    "without https:// and port: desk.local"
+                )
         return value
 
     @field_validator("history", mode="before")

@@ -22,6 +22,8 @@ import { Watch } from "./watch.js";
  */
 
 const FORGOTTEN = "the server no longer knows this run: it was restarted, or has forgotten it";
+/** HTTP's words for a body that is not as it has to be: nothing of it was taken. */
+const UNFIT = [400, 413, 422];
 /** Time for the tensors of one run to reach the server. */
 const UPLOAD_MS = 120_000;
 /** Progress is told at most this often: a small case tells none. */
@@ -208,11 +210,24 @@ export class Session {
    * The result could not be delivered. The server may have judged without it (a deadline).
    *
    * @param {string} run
-   * @param {RunError} problem
+   * @param {RunError & {status?: number}} problem
    */
   async #settle(run, problem) {
     clearTimeout(this.#telling);
+    if (UNFIT.includes(problem.status ?? 0)) await this.#tellRefusal(run, problem.message);
     if (problem.kind !== "stopped") await this.#lookUp(run, problem.message);
+  }
+
+  /**
+   * Else the server would wait for its deadline, and nobody would hear why.
+   *
+   * @param {string} run
+   * @param {string} why
+   */
+  async #tellRefusal(run, why) {
+    const message = `the server refused what this page told of the run: ${why}`.slice(0, 2000);
+    const done = /** @type {any} */ ({ status: "error", error: { kind: "page", message } });
+    await this.transport.postDone(run, done).catch(() => {});
   }
 
   /**

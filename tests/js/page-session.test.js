@@ -21,6 +21,8 @@ class Server {
   asked = [];
   /** Answers are lost on their way. */
   deaf = false;
+  /** What the page tells of a run is beyond some bound. */
+  picky = false;
 
   /** @param {{suite?: string, case?: string}} what */
   async requestRuns(what) {
@@ -48,10 +50,12 @@ class Server {
     if (this.deaf) throw Object.assign(new Error("no answer"), { status: 0 });
   }
 
-  /** @param {string} id */
-  async postDone(id) {
+  /** @param {string} id @param {{status: string, error: {message: string} | null}} done */
+  async postDone(id, { status, error }) {
     const run = this.#find(id);
-    run.state = "pass";
+    if (this.picky && status === "ok") throw Object.assign(new Error("tile.Br"), { status: 422 });
+    run.state = status === "ok" ? "pass" : "error";
+    if (error) this.log.push(error.message);
     this.log.push(`done ${run.case}`);
     setTimeout(() => this.next());
     return { case: run.case, status: "pass", message: "", outputs: {} };
@@ -209,6 +213,15 @@ test("a result that cannot be delivered is an error, unless the server has judge
   await late.session.start({ case: "forward:T=4,D=8" });
   await over(late.session);
   assert.equal(late.session.entries[0].report?.status, "error");
+});
+
+test("a run whose account the server refuses ends at once, with the reason", async () => {
+  const { server, session } = bench();
+  server.picky = true;
+  await session.start({ case: "forward:T=4,D=8" });
+  await over(session);
+  assert.equal(session.entries[0].report?.status, "error");
+  assert.match(server.log.join("\n"), /refused what this page told of the run: tile\.Br/);
 });
 
 test("after a restart of the server its forgotten runs are errors and the page runs again", async () => {

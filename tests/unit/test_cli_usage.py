@@ -63,6 +63,11 @@ def fa2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         (["nonsense"], "No such command"),
         (["serve", "--port", "70000"], "Invalid value"),
         (["serve", "--host", "192.0.2.1"], "--allow-remote"),
+        (
+            ["serve", "--allow-host", "https://desk.local:8000"],
+            "'https://desk.local:8000' is no name",
+        ),
+        (["serve", "--allow-host", ""], "'' is no name of a host"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
