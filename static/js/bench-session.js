@@ -62,7 +62,7 @@ export class BenchSession {
 
   /**
    * @param {Transport} transport
-   * @param {Promise<BenchRunner>} runner
+   * @param {() => Promise<BenchRunner>} runner  loaded for the first job
    * @param {{onChange: () => void, onDone: () => void}} view  onDone: the page is free again
    */
   constructor(transport, runner, view) {
@@ -130,7 +130,7 @@ export class BenchSession {
     const path = `/api/benches/${job.bench}`;
     this.#change(shown, { state: "running" });
     try {
-      const runner = await this.runner;
+      const runner = await this.runner();
       const done = await runner.run(job, {
         signal: abort.signal,
         onProgress: (progress) => this.#progress(shown, path, progress),

@@ -55,7 +55,7 @@ export class TrainSession {
 
   /**
    * @param {Transport} transport
-   * @param {Promise<TrainRunner>} runner
+   * @param {() => Promise<TrainRunner>} runner  loaded for the first job
    * @param {{onChange: () => void, onDone: () => void}} view  onDone: the page is free again
    */
   constructor(transport, runner, view) {
@@ -126,7 +126,7 @@ export class TrainSession {
     sender.onFailure = () => abort.abort();
     this.#change(shown, { state: "running" });
     try {
-      const runner = await this.runner;
+      const runner = await this.runner();
       const done = await runner.run(job, {
         signal: abort.signal,
         onStep: (loss, elapsedNs) => {

@@ -69,7 +69,7 @@ class Server {
 function session(run = async () => OK) {
   const server = new Server();
   const view = { changes: 0, onChange: () => view.changes++, onDone: () => {} };
-  const runner = Promise.resolve(/** @type {any} */ ({ run }));
+  const runner = async () => /** @type {any} */ ({ run });
   const made = new BenchSession(/** @type {any} */ (server), runner, view);
   return { server, session: made, view };
 }

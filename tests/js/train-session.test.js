@@ -91,7 +91,7 @@ function bench(work = async (hooks) => steps(hooks, [5, 4])) {
   };
   const session = new TrainSession(
     /** @type {any} */ (server),
-    Promise.resolve(/** @type {any} */ (runner)),
+    async () => /** @type {any} */ (runner),
     { onChange() {}, onDone() {} },
   );
   return { server, session, started };

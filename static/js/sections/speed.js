@@ -1,6 +1,6 @@
 // @ts-check
-import { BenchRunner } from "../bench-runner.js";
 import { BenchSession } from "../bench-session.js";
+import { lazy } from "../lazy.js";
 import { asRunError } from "../run-error.js";
 import { SpeedView } from "../ui/speed.js";
 
@@ -16,7 +16,10 @@ export class SpeedSection {
     this.view = new SpeedView({ onStart: () => this.#start(), onStop: () => this.bench.stop() });
     this.bench = new BenchSession(
       transport,
-      runner.then((one) => new BenchRunner(one)),
+      lazy(async () => {
+        const { BenchRunner } = await import("../bench-runner.js");
+        return new BenchRunner(await runner);
+      }),
       {
         onChange: () => {
           this.view.show(this.bench.all);

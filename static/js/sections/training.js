@@ -1,6 +1,6 @@
 // @ts-check
+import { lazy } from "../lazy.js";
 import { asRunError } from "../run-error.js";
-import { TrainRunner } from "../train-runner.js";
 import { TrainSession } from "../train-session.js";
 import { TrainingView } from "../ui/training.js";
 
@@ -17,7 +17,10 @@ export class TrainingSection {
     });
     this.training = new TrainSession(
       transport,
-      engine.then((name) => new TrainRunner(devices, name, tables)),
+      lazy(async () => {
+        const { TrainRunner } = await import("../train-runner.js");
+        return new TrainRunner(devices, await engine, tables);
+      }),
       {
         onChange: () => {
           if (this.training.shown) this.view.show(this.training.shown);

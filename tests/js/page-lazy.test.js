@@ -1,0 +1,23 @@
+// Parts of the page that are loaded when they are first needed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { lazy } from "../../static/js/lazy.js";
+
+test("it is made when first asked for, once, also by two who ask at the same time", async () => {
+  let made = 0;
+  const part = lazy(async () => ({ number: ++made }));
+  assert.equal(made, 0);
+  const [one, other] = await Promise.all([part(), part()]);
+  assert.equal(one, other);
+  assert.equal((await part()).number, 1);
+});
+
+test("what failed is tried again", async () => {
+  let tries = 0;
+  const part = lazy(async () => {
+    if (++tries === 1) throw new Error("away");
+    return tries;
+  });
+  await assert.rejects(part(), /away/);
+  assert.equal(await part(), 2);
+});
