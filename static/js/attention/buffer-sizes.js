@@ -50,6 +50,16 @@ export function bufferBytes(spec) {
 }
 
 /**
+ * Of these the ones that passes bind.
+ * @param {readonly Fit[]} fits @param {FullSpec} spec
+ * @returns {Record<string, number>}
+ */
+export function boundBytes(fits, spec) {
+  const bound = new Set(["qkv", ...fits.flatMap(({ row }) => Object.keys(row.bindings))]);
+  return Object.fromEntries(Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name)));
+}
+
+/**
  * Bytes of each tensor that the passes hand on to one another and that the library allocates.
  * @param {Choice} choice
  * @param {readonly Fit[]} fits whose constants the sizes may name
@@ -108,6 +118,18 @@ export function tooLarge(buffers, limits, wayOut, dtype = "f32") {
   }
   return null;
 }
+
+/**
+ * Why the device cannot hold the caller's own, or null.
+ * @param {Record<string, number>} buffers @param {Limits} limits @param {FullSpec} spec
+ */
+export const callersTooLarge = (buffers, limits, { dtype }) =>
+  tooLarge(
+    buffers,
+    limits,
+    (name) => (name === "attn" ? "leave attn out" : "request a larger limit or split the batch"),
+    dtype,
+  );
 
 /**
  * Why an index cannot count a stride, or null. Also one that is never taken, as that of batches

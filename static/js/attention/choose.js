@@ -1,6 +1,6 @@
 // @ts-check
 /** Which of the kernels that a request may mean computes it on a device. */
-import { scratchBytes, slicesOf, tooLarge } from "./buffer-sizes.js";
+import { boundBytes, callersTooLarge, scratchBytes, slicesOf, tooLarge } from "./buffer-sizes.js";
 import { unmet } from "./conditions.js";
 import { Unsupported } from "./errors.js";
 import { choicesNamed, kernelNamed, refusal } from "./registry.js";
@@ -78,7 +78,10 @@ function fitPasses(choice, spec, facts, { kernels = {} }) {
   }
   const scratch = scratchBytes(choice, fits, spec);
   const slices = slicesOf(choice, fits, spec);
-  return tooLarge(scratch, facts.limits, insteadOf) ?? { choice, fits, slices, scratch };
+  const why = tooLarge(scratch, facts.limits, insteadOf);
+  if (why === null) return { choice, fits, slices, scratch };
+  // What the caller's own lack is the better reason: other kernels need them too.
+  return callersTooLarge(boundBytes(fits, spec), facts.limits, spec) ?? why;
 }
 
 /** What to do about scratch that is too large. @param {string} name of the buffer */

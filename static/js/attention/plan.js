@@ -5,7 +5,7 @@
  * number needed and the number offered. (compose.js goes from the decision to the text.)
  */
 import { BINDINGS } from "./bindings.js";
-import { bufferBytes, sizesOf, tooFar, tooLarge } from "./buffer-sizes.js";
+import { boundBytes, callersTooLarge, sizesOf, tooFar } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { Unsupported } from "./errors.js";
 import { PARAMS_STRIDE } from "./params.js";
@@ -36,13 +36,8 @@ import { completeSpec } from "./spec.js";
 export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tuned = undefined) {
   const spec = completeSpec(request);
   const { choice, fits, slices, scratch } = choose(spec, facts, wanted, tuned);
-  const bound = new Set(fits.flatMap(({ row }) => Object.keys(row.bindings)));
-  const buffers = Object.fromEntries(
-    Object.entries(bufferBytes(spec)).filter(([name]) => bound.has(name) || name === "qkv"),
-  );
-  const wayOut = (/** @type {string} */ name) =>
-    name === "attn" ? "leave attn out" : "request a larger limit or split the batch";
-  const why = tooLarge(buffers, facts.limits, wayOut, spec.dtype) ?? tooFar(spec);
+  const buffers = boundBytes(fits, spec);
+  const why = callersTooLarge(buffers, facts.limits, spec) ?? tooFar(spec);
   if (why !== null) throw new Unsupported(why);
   const passes = fits.map((fit) => buildPass(fit, spec, facts, slices));
   const ownBytes = total(scratch) + passes.length * PARAMS_STRIDE;
