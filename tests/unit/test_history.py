@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import hashlib
-import importlib
 import math
 import sqlite3
 from datetime import UTC, datetime
@@ -248,11 +246,3 @@ def test_the_adapter_is_kept_once_and_told_whole(path: Path) -> None:
     assert kept is not None
     assert kept.report["adapter"] == ADAPTER
     assert count(path, "adapters") == 1
-
-
-@pytest.mark.parametrize(
-    "name", ["history_place", "history_filter", "history_entry", "history_console", "repro"]
-)
-def test_examples_in_docstrings_hold(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"server.{name}"))
-    assert (result.failed, result.attempted > 0) == (0, True)

@@ -1,11 +1,9 @@
 """What a training may be asked to do, and what it is thought to cost."""
 
-import doctest
 import math
 
 import pytest
 
-from server import gates, training_spec
 from server.errors import CaseError
 from server.gpt_model import parameters
 from server.presets import PRESETS, preset
@@ -49,9 +47,3 @@ def test_the_memory_of_a_twin_covers_its_weights_four_times_and_its_matrices() -
         weights = sum(math.prod(p.shape) for p in parameters(c))
         least = 4 * (4 * weights + c.layers * c.B * c.H * c.T * c.T)
         assert 0.95 * least < twin_bytes(c) < 4 * least + 50_000_000
-
-
-def test_the_examples_in_the_documentation_hold() -> None:
-    for module in (training_spec, gates):
-        found = doctest.testmod(module)
-        assert (found.failed, found.attempted > 0) == (0, True)
