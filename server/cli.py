@@ -32,6 +32,7 @@ from server.console import make_console
 from server.errors import CaseError, DeviceLost, HarnessError, NoAdapter, NoBrowser, Timeout
 from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, USAGE
 from server.suites import SUITES, suite
+from server.terminal import never_fail, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,12 +88,13 @@ def main() -> None:
     """The console script. Errors become one paragraph on stderr and an exit code."""
     # So that a CI runner's polite end closes the browser too, like Ctrl+C.
     signal.signal(signal.SIGTERM, _terminated)
+    never_fail()
     try:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except HarnessError as error:
-        print(f"fa2: {error.message}", file=sys.stderr)
+        print(f"fa2: {visible(error.message)}", file=sys.stderr)
         sys.exit(_code(error))
 
 

@@ -13,6 +13,7 @@ from server.adapters import adapter_name
 from server.progress_bar import ProgressBar
 from server.report import Report
 from server.results import Results
+from server.terminal import VisibleConsole
 
 # Statuses that are not all right, as the summary words them.
 BAD = {"fail": "FAILED", "vacuous": "VACUOUS", "error": "ERROR"}
@@ -21,7 +22,7 @@ COLOURS = {"PASS": "green", "FAIL": "red", "VACUOUS": "red", "ERROR": "red", "SK
 
 def make_console(*, stderr: bool = False) -> Console:
     """Plain text when piped; rich itself honours NO_COLOR, FORCE_COLOR and TERM."""
-    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True, emoji=False)
+    return VisibleConsole(stderr=stderr, highlight=False, markup=False, soft_wrap=True, emoji=False)
 
 
 class Printer:
