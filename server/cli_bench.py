@@ -15,6 +15,7 @@ from server.bench_results import BenchResults, LeftOut
 from server.bench_spec import MOST_S, predicted_s, series
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.cases import Case
+from server.cli_files import write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import PlaceOptions
@@ -137,7 +138,7 @@ def bench(
         results.interrupted = True
     finally:
         # Also when interrupted, and when the browser could not be started again.
-        _keep(results, json_file)
+        write_each((json_file, results.write_json))
     peers_printer.summary(results.peers)
     printer.summary(results)
     raise typer.Exit(results.exit_code())
@@ -181,7 +182,7 @@ class _Command:
 
     def keep_peer(self, report: PeerReport) -> None:
         self._results.peers.append(report)
-        _keep(self._results, self._json_file)
+        write_each((self._json_file, self._results.write_json))
 
     def _run(self, case: Case) -> bench_report.BenchReport:
         try:
@@ -191,19 +192,10 @@ class _Command:
             report = bench_report.failed(case, None, refusal)
         self._results.reports.append(report)
         self._printer.report(report)
-        _keep(self._results, self._json_file)
+        write_each((self._json_file, self._results.write_json))
         return report
 
     def _leave_out(self, cases: Sequence[Case], reason: str) -> None:
         for case in cases:
             self._results.left_out.append(LeftOut(case, reason))
             self._printer.bar.advance()
-
-
-def _keep(results: BenchResults, json_file: Path | None) -> None:
-    if json_file is None:
-        return
-    try:
-        results.write_json(json_file)
-    except OSError as error:
-        raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error

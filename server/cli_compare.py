@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from server.atomic import write_text
 from server.cases import Case
+from server.cli_files import write_json
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
@@ -17,7 +16,6 @@ from server.compare_console import heading, print_compared
 from server.compare_run import Compared, run_both
 from server.compare_sides import read_side
 from server.console import make_console
-from server.errors import CaseError
 from server.harness import Harness
 from server.progress_bar import ProgressBar
 from server.results import INTERRUPTED, Results
@@ -67,17 +65,6 @@ def compare(
     for report in found.reports:
         results.add(Selected(parsed, named=True), report)
     print_compared(console, found)
-    if json_file is not None:
-        _write(json_file, found, results)
-    raise typer.Exit(results.exit_code())
-
-
-def _write(path: Path, found: Compared, results: Results) -> None:
     environment = {key: results.environment.get(key) for key in ("adapter", "engine")}
-    text = json.dumps(
-        {**environment, **found.to_dict()}, indent=2, ensure_ascii=False, allow_nan=False
-    )
-    try:
-        write_text(path, text + "\n")
-    except OSError as error:
-        raise CaseError(f"{path} cannot be written: {error.strerror or error}") from None
+    write_json(json_file, {**environment, **found.to_dict()})
+    raise typer.Exit(results.exit_code())

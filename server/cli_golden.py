@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from server.cli_files import write_each
 from server.cli_groups import grouped
 from server.cli_options import PlaceOptions, TimeoutOption
 from server.console import make_console
-from server.errors import CaseError
 from server.golden import GoldenCase
 from server.golden_console import GoldenPrinter
 from server.golden_files import Unusable, read_set, sets_in
@@ -65,7 +65,7 @@ def golden(
         results.interrupted = True
     finally:
         # Also when interrupted, and when the browser could not be started again.
-        _keep(results, json_file)
+        write_each((json_file, results.write_json))
     printer.summary(results, len(cases))
     raise typer.Exit(results.exit_code())
 
@@ -88,12 +88,3 @@ def _run_all(
         bar.advance()
         if fail_fast and outcome.status in ("fail", "error"):
             break
-
-
-def _keep(results: GoldenResults, json_file: Path | None) -> None:
-    if json_file is None:
-        return
-    try:
-        results.write_json(json_file)
-    except OSError as error:
-        raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from server.atomic import write_bytes, write_text
+from server.atomic import write_bytes
+from server.cli_files import write_each, write_json
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption, open_history
 from server.cli_options import PlaceOptions, TimeoutOption
 from server.console import make_console
-from server.errors import CaseError
 from server.harness import Harness
 from server.history import History
 from server.replay import plan
@@ -43,10 +42,7 @@ def repro(
     assert kept is not None, "found a moment ago"
     file = out or Path(f"{name_of(kept)}.zip")
     data = write_repro(kept_runs, kept)
-    try:
-        write_bytes(file, data)
-    except OSError as error:
-        raise CaseError(f"{file} cannot be written: {error.strerror or error}") from error
+    write_each((file, lambda path: write_bytes(path, data)))
     outputs = "with its outputs" if kept.row["kept_bytes"] else "its outputs were not kept"
     make_console().print(
         f"{file}: {kept.row['case']}, {kept.row['status']}, {len(kept.texts)} texts, {outputs}, "
@@ -76,12 +72,7 @@ def replay(
     with Harness(timeout_s=timeout, history=not no_history and "replay", **arguments) as harness:
         found = run_again(recorded, harness, with_tiles=place.page is None)
     print_replayed(make_console(), found)
-    if json_file is not None:
-        text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        try:
-            write_text(json_file, text + "\n")
-        except OSError as error:
-            raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error
+    write_json(json_file, found.to_dict())
     results = Results()
     results.add(Selected(recorded.case, named=True), found.report)
     raise typer.Exit(results.exit_code())

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from server import grammar, remembered
+from server.cli_files import write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.console import Printer, make_console
-from server.errors import CaseError
 from server.harness import Harness
 from server.junit import write_junit
 from server.results import Results
@@ -132,15 +132,4 @@ def _run_all(
 def _keep(results: Results, json_file: Path | None, junit_file: Path | None) -> None:
     """Files and memory of what ran; a file that cannot be written does not lose the other."""
     remembered.remember((report.case for report in results.reports), results.failed)
-    problems = []
-    for path, write in (
-        (json_file, results.write_json),
-        (junit_file, partial(write_junit, results)),
-    ):
-        try:
-            if path is not None:
-                write(path)
-        except OSError as error:
-            problems.append(f"{path} cannot be written: {error.strerror or error}")
-    if problems:
-        raise CaseError("; ".join(problems))
+    write_each((json_file, results.write_json), (junit_file, partial(write_junit, results)))

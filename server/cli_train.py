@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from server import grammar
+from server.cli_files import write_each
 from server.cli_groups import grouped
 from server.cli_options import BrowserOptions
 from server.console import make_console
@@ -143,7 +144,7 @@ def train(
         results.interrupted = True
     finally:
         # Also when interrupted, and when the browser could not be started again.
-        _keep(results, json_file)
+        write_each((json_file, results.write_json))
     printer.summary(results)
     raise typer.Exit(results.exit_code())
 
@@ -169,12 +170,3 @@ def _train(
         )
     results.reports.append(report)
     printer.report(report)
-
-
-def _keep(results: TrainingResults, json_file: Path | None) -> None:
-    if json_file is None:
-        return
-    try:
-        results.write_json(json_file)
-    except OSError as error:
-        raise CaseError(f"{json_file} cannot be written: {error.strerror or error}") from error

@@ -24,9 +24,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from server.exports import npy
 from server.history import History, Kept, told
 from server.history_own import FOLDER as OWN
 from server.shader_texts import REGISTRY
@@ -140,12 +140,7 @@ def _json(value: Any) -> bytes:
 
 
 def _npz(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    files = {}
-    for name, array in arrays.items():
-        file = io.BytesIO()
-        np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
-        files[f"{name}.npy"] = file.getvalue()
-    return _zip(files)
+    return _zip({f"{name}.npy": npy(array) for name, array in arrays.items()})
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from server import own_cases, own_kernel, posted_inputs, shader_files, uploads
 from server.cases import Case
 from server.dispatch import QUEUED, SENT, WAITING
+from server.exports import npy
 from server.outputs import OutputSpec
 from server.problems import Problem
 from server.run import Run
@@ -69,6 +68,11 @@ async def create(
     if (body.case is None) == (body.suite is None):
         raise Problem(422, "invalid", "name either a case or a suite")
     own = None if body.own is None else own_kernel.checked(body.own.model_dump())
+    shader_files.check(body.shaders, request.app.state.settings.static_dir)
+    shaders = body.shaders
+    if body.like is not None:
+        like = await _run(body.like, store)
+        shaders, own = like.shaders | shaders, own or like.own
     if own is not None and body.suite == own_cases.SUITE:
         cases = own_cases.cases_for(own)
     else:
@@ -84,11 +88,6 @@ async def create(
         )
     if body.posted:
         _admit_inputs(cases, store, request.app.state.settings)
-    shader_files.check(body.shaders, request.app.state.settings.static_dir)
-    shaders = body.shaders
-    if body.like is not None:
-        like = await _run(body.like, store)
-        shaders, own = like.shaders | shaders, own or like.own
     runs = [
         store.submit(
             case,
@@ -215,15 +214,9 @@ async def get_tensor(run: KnownRun, name: str) -> Response:
         if not run.finished:
             raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
         raise Problem(404, "no-tensor", f"run {run.id} keeps no {name}: not sent, or evicted")
-    data = await asyncio.to_thread(_npy, array)
+    data = await asyncio.to_thread(npy, array)
     headers = {"Content-Disposition": f'attachment; filename="{run.id}-{name}.npy"'}
     return Response(data, media_type="application/octet-stream", headers=headers)
-
-
-def _npy(array: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.lib.format.write_array(file, array, allow_pickle=False)
-    return file.getvalue()
 
 
 @router.post("/{run}/progress", status_code=204)

@@ -40,7 +40,7 @@ class ShaderWatch:
                 folder, watch_filter=_is_shader, step=QUIET_MS, debounce=LONGEST_MS
             ):
                 await self._look()
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # watchfiles raises both
             log.warning("%s is not watched, saved shaders need a reload: %s", folder, error)
 
     async def _look(self) -> None:

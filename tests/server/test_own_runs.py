@@ -28,6 +28,21 @@ def test_the_page_gets_the_kernel_and_only_what_is_judged_is_wanted(live: Any) -
     assert report["warnings"] == ["not judged, since the kernel's manifest leaves it out: lse"]
 
 
+def test_a_run_like_one_of_a_kernel_of_one_s_own_is_that_kernel_whatever_the_case_names(
+    live: Any,
+) -> None:
+    page = live.page()
+    first = live.client.post("/api/runs", json={"case": CASE, "own": OWN}).json()["runs"][0]
+    page.work(page.next_event("job"))
+    again = {"case": f"{CASE},kernel=baseline", "page": page.id, "like": first}
+    assert live.client.post("/api/runs", json=again).json()["cases"] == [CASE]
+    job = page.next_event("job")
+    assert (job["kernel"], job["own"]["name"]) == ("auto", "mine")
+    suite = live.client.post("/api/runs", json={"suite": "own", "page": page.id, "like": first})
+    assert suite.status_code == 201
+    assert len(suite.json()["runs"]) > 10
+
+
 def test_a_suite_for_the_kernel_is_chosen_by_the_server(live: Any) -> None:
     answer = live.client.post("/api/runs", json={"suite": "own", "own": OWN})
     assert answer.status_code == 201

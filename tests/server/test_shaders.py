@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,28 @@ def test_with_the_setting_off_nobody_is_told(serve: Serve, static: Path) -> None
 def test_a_server_without_a_shader_folder_runs(serve: Serve, tmp_path: Path) -> None:
     live = serve(static_dir=tmp_path, watch_shaders=True)
     assert live.client.get("/api/shaders").json()["shaders"] == []
+
+
+@pytest.mark.parametrize("error", [OSError("no notices"), RuntimeError("too many watches")])
+def test_where_files_cannot_be_watched_the_server_says_so_and_runs(
+    serve: Serve,
+    static: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("server.shader_watch.awatch", refuse)
+    live = serve(static_dir=static, watch_shaders=True)
+    for _ in range(100):
+        if caplog.messages:
+            break
+        time.sleep(0.02)
+    (message,) = caplog.messages
+    assert message.endswith(f"is not watched, saved shaders need a reload: {error}")
+    assert live.client.get("/api/shaders").status_code == 200
 
 
 def test_a_benchmark_takes_edited_files_by_the_paths_that_exist(live: Live) -> None:
