@@ -66,8 +66,12 @@ class _Search:
 
 
 def table_of(tiles: Mapping[str, Tile]) -> dict[str, Any]:
-    """A table of these tiles for every request, whatever its sizes."""
-    return {"kernels": {name: [dict(tile)] for name, tile in tiles.items()}, "choices": []}
+    """A table of these tiles for every request, whatever its sizes.
+
+    Strict, so that one that does not compile says so: the next one would be timed in its place.
+    """
+    kernels = {name: [dict(tile)] for name, tile in tiles.items()}
+    return {"kernels": kernels, "choices": [], "strict": True}
 
 
 def search(case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2) -> Found | str:

@@ -150,6 +150,7 @@ export class Runner {
     Object.assign(done, { kernel: main.kernel, tile: main.tile, shader_sha256: main.shaderSha256 });
     done.passes = main.plan.passes.map(({ kernel, tile, roles }) => ({ kernel, tile, roles }));
     done.traced = tracedBy(job, operations);
+    done.warnings.push(...operations.flatMap(({ plan }) => plan.warnings ?? []));
     try {
       const stored = storeInputs(spec, inputs);
       const ran = await this.#dispatch(job, operations, held, watch, progress, stored, () => {

@@ -29,10 +29,21 @@ def test_a_tile_that_a_call_gives_is_judged_and_timed(harness: Harness) -> None:
 
 
 def test_a_tile_that_the_kernel_cannot_have_does_not_compile(harness: Harness) -> None:
-    report = harness.bench(CASE, tuned=table(V_CHUNK=3))  # 8 keys in chunks of 3
+    wrong = table(V_CHUNK=3)  # 8 keys in chunks of 3
+    report = harness.bench(CASE, tuned={**wrong, "strict": True})
     assert report.status == "error", report.message
     assert report.error is not None
     assert report.error.kind == "compile"
+
+
+def test_a_tuned_tile_that_does_not_compile_costs_a_warning_and_no_run(harness: Harness) -> None:
+    own = harness.run(CASE)
+    report = harness.bench(CASE, tuned=table(V_CHUNK=3)).report
+    assert report is not None
+    assert (report.status, report.passes) == ("pass", own.passes), report.message
+    [warning] = report.warnings
+    assert "fa2_forward does not compile for this request and was left out (TX=2," in warning
+    assert "fa2_forward.wgsl:" in warning
 
 
 def test_the_table_kept_for_an_adapter_is_used_by_later_pages(

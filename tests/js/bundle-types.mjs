@@ -17,7 +17,7 @@ function bundle() {
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     const options = ["-p", join(root, "tsconfig.types.json"), "--outDir", out];
     execFileSync(process.execPath, [tsc, ...options], { stdio: "inherit" });
-    const modules = ["types", "errors", "facts", "limits", "tuned", "diagnose", "index"];
+    const modules = ["types", "errors", "facts", "limits", "check-tuned", "diagnose", "index"];
     const parts = modules.map((name) => {
       const text = readFileSync(join(out, `${name}.d.ts`), "utf8");
       return publicPart(["types", "index"].includes(name) ? text : exportedOnly(text));

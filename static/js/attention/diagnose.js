@@ -1,11 +1,13 @@
 // @ts-check
 /** What the compiler says about the shaders of a request, without a pipeline or a buffer. */
+import { checkTuned } from "./check-tuned.js";
 import { CompileError } from "./errors.js";
 import { factsOf } from "./facts.js";
 import { composePart, partOf } from "./parts.js";
 import { plainMessage } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
+import { withoutTile } from "./tuned.js";
 
 /**
  * @typedef {object} Message of a compiler, at its place in a file on disk
@@ -27,7 +29,7 @@ import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 
 /**
  * Composes the shaders of a request and has them checked. A pipeline may still be refused: limits
- * are looked at only there.
+ * are looked at only there. A tuned tile that does not compile is left out, as by `prepare`.
  * @param {GPUDevice} device
  * @param {import("./types.js").Spec} spec
  * @param {object} [options]
@@ -43,9 +45,14 @@ import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
  */
 export async function diagnose(device, spec, options = {}) {
   const { kernel, shaderBase = SHADER_BASE, shaders = {}, tuned = {}, adapter = device } = options;
-  const plan = buildPlan(spec, factsOf(adapter), kernel ? { kernel } : {}, tuned);
+  const plan = buildPlan(spec, factsOf(adapter), kernel ? { kernel } : {}, checkTuned(tuned));
   const sources = new ShaderSources(shaderBase, shaders);
   const passes = await Promise.all(plan.passes.map((pass) => diagnosePass(device, pass, sources)));
+  const failed = plan.passes.find((_, n) =>
+    passes[n].messages.some(({ type }) => type === "error"),
+  );
+  const others = failed ? withoutTile(tuned, failed) : tuned;
+  if (others !== tuned) return diagnose(device, spec, { ...options, tuned: others });
   const kernels = plan.passes.map(({ file }) => file);
   const files = [...kernels, ...passes.flatMap((pass) => pass.files)];
   /** @type {Map<string, Message>} passes share files, and copies of a loop share its faults */

@@ -173,6 +173,10 @@ export type TunedTable = {
         op: string;
         kernel: string;
     } & Readonly<Record<string, unknown>>)[];
+    /**
+     * a tile that does not compile is an error. Default false
+     */
+    strict?: boolean;
 };
 export type Pass = {
     /**
@@ -286,6 +290,11 @@ export type Plan = {
      * kernels that tell their tiles; [] where dbg() alone is called
      */
     traced?: readonly string[];
+    /**
+     * of a prepared operation: which tuned tiles were left out
+     * since they do not compile, and what the compiler said
+     */
+    warnings?: readonly string[];
 };
 export type Buffers = Partial<Record<TensorName | "qkv", GPUBuffer | GPUBufferBinding>>;
 export type Encode = (encoder: GPUCommandEncoder, buffers: Buffers, timestampWrites?: GPUComputePassTimestampWrites) => void;
@@ -330,7 +339,10 @@ export type Operation = {
 export type Attention = {
     /**
      * decides; compiles and allocates
-     * nothing. Throws SpecError, Unsupported
+     * nothing, so it takes the device's word for its subgroups and a tuned table's for its tiles. An
+     * operation's own `plan` is what runs: `prepare` first runs a probe where a kernel counts on
+     * subgroups (after one that fails, `plan` knows too), and leaves out tuned tiles that do not
+     * compile. Throws SpecError, Unsupported
      */
     plan: (spec: Spec, options?: PlanOptions) => Plan;
     /**
@@ -466,11 +478,14 @@ export declare function requiredLimits(spec: Spec, adapter: Described, options?:
     tuned?: TunedTable;
 }): Record<string, number>;
 
+export type Test = (value: any) => boolean;
+export type Rule = readonly [Test, string];
 /**
  * Refuses a table that this version of the library cannot follow.
  * @param {TunedTable} table
  * @returns {TunedTable} the same
- * @throws {SpecError} an unknown kernel, a tile that the kernel does not have, a bad condition
+ * @throws {SpecError} naming row, key, value and rule: an unknown kernel, a tile that the kernel does
+ *   not have, a bad condition, a value of the wrong type
  */
 export declare function checkTuned(table: TunedTable): TunedTable;
 
@@ -508,7 +523,7 @@ export type Diagnosis = {
 };
 /**
  * Composes the shaders of a request and has them checked. A pipeline may still be refused: limits
- * are looked at only there.
+ * are looked at only there. A tuned tile that does not compile is left out, as by `prepare`.
  * @param {GPUDevice} device
  * @param {Spec} spec
  * @param {object} [options]

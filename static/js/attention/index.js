@@ -10,23 +10,23 @@
  *
  * No global state, no build step; shaders are fetched from static/shaders/ beside this folder.
  */
+import { checkTuned } from "./check-tuned.js";
+import { compilePlan, leftOut } from "./compile-plan.js";
 import { Unsupported } from "./errors.js";
 import { factsOf, withoutSubgroups } from "./facts.js";
-import { withTelling } from "./instrument.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
-import { composePart, partOf } from "./parts.js";
-import { digest, Pipelines } from "./pipelines.js";
+import { Pipelines } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 import { subgroupsAsTold } from "./subgroups.js";
-import { checkTuned } from "./tuned.js";
+import { withoutTile } from "./tuned.js";
 
+export { checkTuned } from "./check-tuned.js";
 export { diagnose } from "./diagnose.js";
 export { AttentionError, CompileError, ComposeError, SpecError, Unsupported } from "./errors.js";
 export { isSoftware, usefulFeatures } from "./facts.js";
 export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
-export { checkTuned } from "./tuned.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec
@@ -65,35 +65,53 @@ export function createAttention(device, options = {}) {
   /** @type {Promise<boolean> | null} */
   let probe = null;
 
-  /** A plan that uses subgroups only if the device was seen to have them as it says. */
-  const proven = async (/** @type {Spec} */ spec, /** @type {PlanOptions} */ options = {}) => {
-    const plan = buildPlan(spec, facts, options, tuned);
+  /**
+   * A plan that uses subgroups only if the device was seen to have them as it says.
+   * @param {Spec} spec @param {PlanOptions} options @param {TunedTable} table
+   */
+  const proven = async (spec, options, table) => {
+    const plan = buildPlan(spec, facts, options, table);
     const named = plan.passes.flatMap(({ enable }) => enable);
     if (!named.some((extension) => extension.includes("subgroup"))) return plan;
     probe ??= subgroupsAsTold(device, sources, facts);
     if (await probe) return plan;
     facts = withoutSubgroups(facts);
-    return buildPlan(spec, facts, options, tuned);
+    return buildPlan(spec, facts, options, table);
+  };
+
+  /**
+   * The first plan that compiles. A tuned tile holds where it was measured; at another size its
+   * kernel may refuse it, which must not cost the request.
+   * @param {Spec} spec @param {PlanOptions} options
+   */
+  const compiled = async (spec, options) => {
+    const { trace = false } = options;
+    const most = facts.limits.maxStorageBuffersPerShaderStage;
+    /** @type {string[]} */
+    const warnings = [];
+    for (let table = tuned; ; ) {
+      const found = await proven(spec, options, table);
+      const made = await compilePlan(found, sources, pipelines, { trace, most });
+      if (!("error" in made)) {
+        return warnings.length
+          ? { ...made, plan: Object.freeze({ ...made.plan, warnings }) }
+          : made;
+      }
+      const others = withoutTile(table, made.pass);
+      if (others === table) throw made.error;
+      const [first] = made.error.message.split("\n");
+      warnings.push(leftOut(made.pass, first));
+      table = others;
+    }
   };
 
   return {
     plan: (spec, options) => buildPlan(spec, facts, options, tuned),
 
-    prepare: async (spec, options) => {
-      const found = await proven(spec, options);
-      const trace = options?.trace ?? false;
-      const most = facts.limits.maxStorageBuffersPerShaderStage;
-      const parts = await Promise.all(
-        found.passes.map((pass) => partOf(pass, sources, { trace, most })),
-      );
-      const plan = withTelling(found, parts);
-      const compiled = await Promise.all(
-        parts.map((part) => pipelines.get(part.pass, composePart(part))),
-      );
-      const texts = compiled.map(({ sha256 }) => sha256);
-      const sha256 = texts.length === 1 ? texts[0] : await digest(texts.join("\n"));
+    prepare: async (spec, options = {}) => {
+      const { plan, compiled: pipes, sha256 } = await compiled(spec, options);
       device.pushErrorScope("out-of-memory");
-      const operation = createOperation(device, memory, plan, compiled, sha256, (op) =>
+      const operation = createOperation(device, memory, plan, pipes, sha256, (op) =>
         operations.delete(op),
       );
       operations.add(operation);

@@ -1,10 +1,10 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
 import { bufferBytes } from "./buffer-sizes.js";
+import { checkTuned } from "./check-tuned.js";
 import { choose } from "./choose.js";
 import { factsOf } from "./facts.js";
 import { completeSpec } from "./spec.js";
-import { checkTuned } from "./tuned.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec

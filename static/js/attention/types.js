@@ -104,11 +104,13 @@
 
 /**
  * What a measurement on one adapter found better than the library's own tiles (`fa2 tune` writes
- * it): by kernel, tiles that are tried first, and kernels that are preferred where conditions hold.
+ * it): by kernel, tiles that are tried first, and kernels that are preferred where conditions hold. A
+ * tile that does not fit is passed over, and so is one that does not compile at some size.
  * @typedef {object} TunedTable
  * @property {Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>} [kernels]
  * @property {readonly ({op: string, kernel: string} & Readonly<Record<string, unknown>>)[]
  *   } [choices]
+ * @property {boolean} [strict] a tile that does not compile is an error. Default false
  */
 
 /**
@@ -156,6 +158,8 @@
  * @property {Readonly<Record<string, number>>} params uniform members shared by all passes
  * @property {readonly string[]} [traced] of a prepared operation that binds the buffer `dbg`: the
  *   kernels that tell their tiles; [] where dbg() alone is called
+ * @property {readonly string[]} [warnings] of a prepared operation: which tuned tiles were left out
+ *   since they do not compile, and what the compiler said
  */
 
 /**
@@ -199,7 +203,10 @@
  * Attention on one device.
  * @typedef {object} Attention
  * @property {(spec: Spec, options?: PlanOptions) => Plan} plan decides; compiles and allocates
- *   nothing. Throws SpecError, Unsupported
+ *   nothing, so it takes the device's word for its subgroups and a tuned table's for its tiles. An
+ *   operation's own `plan` is what runs: `prepare` first runs a probe where a kernel counts on
+ *   subgroups (after one that fails, `plan` knows too), and leaves out tuned tiles that do not
+ *   compile. Throws SpecError, Unsupported
  * @property {(spec: Spec, options?: PlanOptions) => Promise<Operation>} prepare plans and
  *   compiles; pipelines are cached by the SHA-256 of their text. Throws CompileError too
  * @property {() => void} reload the shader files may have changed: the next `prepare` fetches them
