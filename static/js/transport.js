@@ -10,6 +10,8 @@ import { RunError } from "./run-error.js";
 
 /** How long to wait before each attempt to reconnect; the last one repeats. */
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
+/** How long the server holds an answer back that is not there yet. */
+const WAIT_S = 10;
 
 /**
  * @typedef {object} Job
@@ -208,6 +210,20 @@ export class Transport {
   async fetchHeatMap(run, output, head) {
     const query = new URLSearchParams(head);
     return (await send(`/api/runs/${run}/heatmap/${output}?${query}`, {})).arrayBuffer();
+  }
+
+  /**
+   * The verdict on a run, however long it takes.
+   *
+   * @param {string} run
+   * @returns {Promise<import("./checks.js").Report>}
+   * @throws {ServerRefusal} the server does not know the run, or does not answer
+   */
+  async report(run) {
+    for (;;) {
+      const found = await this.get(`/api/runs/${run}?wait=${WAIT_S}`);
+      if (found.status) return found;
+    }
   }
 
   /** @param {string} run */

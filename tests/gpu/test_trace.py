@@ -193,6 +193,41 @@ def test_the_page_shows_where_a_broken_kernel_parts(tab: Tab) -> None:
     assert tab.complaints == []
 
 
+def test_a_trace_that_is_not_of_the_run_on_show_says_so(tab: Tab) -> None:
+    tab.open()
+    store = tab.service.store
+    store.submit(FORWARD, page=tab.id, shaders=edited("l_i = l_i * alpha + P", "l_i = l_i + P"))
+    tab.headline("1 FAILED")
+    tab.page.click("#lines button")
+    tab.page.click("#trace-start:enabled")
+    tab.page.locator("#trace-sentence", has_text="the old sum was not rescaled").wait_for()
+    assert tab.page.locator("#trace-of").is_hidden()
+    tab.run(FORWARD)  # the shipped text
+    tab.headline("ALL PASS")
+    tab.page.locator("#trace-of", has_text="is of an earlier run of this case.").wait_for()
+    tab.run("forward:T=20,D=8")
+    tab.page.locator("#trace-of", has_text=f"is of {FORWARD}.").wait_for()
+    tab.run(FORWARD)
+    tab.page.locator("#trace-of", has_text="is of an earlier run of this case.").wait_for()
+    tab.page.click("#trace-start:enabled")
+    tab.page.locator("#trace-sentence", has_text="Right in every step").wait_for()
+    assert tab.page.locator("#trace-of").is_hidden()
+    assert tab.complaints == []
+
+
+def test_a_trace_that_is_stopped_is_over(tab: Tab) -> None:
+    tab.open()
+    tab.page.fill("#case", "forward:T=2048,H=4,D=64,kernel=fa2_forward")
+    tab.page.press("#case", "Tab")
+    tab.page.click("#trace-start:enabled")
+    tab.page.click("#stop:enabled")
+    tab.page.locator("#trace-status", has_text="Not traced: ").wait_for()
+    tab.page.locator("#trace-start:enabled").wait_for()
+    assert tab.page.get_attribute("main", "data-state") != "running"
+    assert [line for line in tab.complaints if "409" not in line] == []
+    tab.complaints.clear()
+
+
 def test_the_page_lists_what_dbg_told(tab: Tab) -> None:
     tab.open()
     shaders = edited(
