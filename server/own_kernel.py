@@ -6,7 +6,6 @@ page, which can read WGSL, has the last word on what the text binds.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,11 +20,12 @@ from server.outputs import outputs_of
 from server.paths import STATIC
 from server.schemas_own import OUTPUTS, Manifest
 from server.shader_files import shader_paths
+from server.strict_json import loads
 
 MAX_FILES = 8
 MAX_TEXT = 256 << 10
 _USE = re.compile(r"^\s*//\s*@use\b[ \t]*(\S*)", re.MULTILINE)
-_TRIED = re.compile(r"bool|str|int|float|constrained-\w+|TypedConstant|Scratch|list\[.*|\[key\]")
+_TRIED = re.compile(r"bool|str|int|float|constrained-\w+|TypedConstant|Scratch|(?:list|union)\[.*|\[key\]")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.wgsl")
 
 
@@ -69,7 +69,8 @@ def checked(own: Mapping[str, Any], where: str = "manifest") -> dict[str, Any]:
     ``own``: ``{"name", "manifest": {…}, "files": {name: WGSL text}}``, the kernel's file first.
     ``where`` stands in front of what is wrong. Raises ManifestError.
     """
-    files = dict(own["files"])
+    # Editors on Windows begin a file with a mark that WGSL does not know.
+    files = {name: text.removeprefix("\ufeff") for name, text in own["files"].items()}
     if not files:
         raise ManifestError(f"{where}: files: there is no WGSL text")
     if len(files) > MAX_FILES:
@@ -119,7 +120,7 @@ def _plain(name: str) -> str:
 def _json(path: Path) -> dict[str, Any]:
     text = _text(path)
     try:
-        value = json.loads(text)
+        value = loads(text)
     except ValueError as error:
         raise ManifestError(f"{path.name}: no JSON: {error}") from None
     if not isinstance(value, dict):
@@ -133,7 +134,7 @@ def _text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_TEXT:
             raise CaseError(f"{path} has more than {MAX_TEXT} bytes")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise CaseError(f"{path} is not UTF-8") from None
     except OSError as error:

@@ -15,7 +15,9 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 Member = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.\[\]]{0,99}$")]
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.wgsl$")]
 Expression = Annotated[
-    Annotated[str, Field(pattern=r"^[A-Za-z0-9_+\-*/%(),. ]{1,200}$")] | int | float,
+    Annotated[str, Field(pattern=r"^[A-Za-z0-9_+\-*/%(),. ]{1,200}$")]
+    | int
+    | Annotated[float, Field(allow_inf_nan=False)],
     Field(description="a number, or an expression of B, H, Hkv, Tq, Tk, T, D, BR, BC, constants …"),
 ]
 Tensor = Literal[

@@ -26,14 +26,18 @@ MAX_DEPTH = 16
 def parse(data: bytes) -> Any:
     """The value of a JSON text. Problem 400 for anything that strict JSON is not."""
     try:
-        text = data.decode("utf-8")
-        if _depth(text) > MAX_DEPTH:
-            raise ValueError(f"more than {MAX_DEPTH} levels deep")
-        return json.loads(
-            text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats
-        )
-    except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are ValueErrors
+        return loads(data.decode("utf-8"))
+    except ValueError as error:  # UnicodeDecodeError is one
         raise Problem(400, "bad-json", f"the body is not strict JSON: {error}") from None
+
+
+def loads(text: str) -> Any:
+    """The same of a text that is no body. Raises ValueError."""
+    if _depth(text) > MAX_DEPTH:
+        raise ValueError(f"more than {MAX_DEPTH} levels deep")
+    return json.loads(
+        text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats
+    )
 
 
 def _depth(text: str) -> int:

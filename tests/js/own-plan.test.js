@@ -250,6 +250,48 @@ test("refused by field: a buffer that is bound twice and written", () =>
     },
   ));
 
+for (const [what, tile] of [
+  ["of no row", { Br: 0, Bc: 16 }],
+  ["longer than any tensor", { Br: 16, Bc: 4000000000 }],
+]) {
+  test(`refused by field: a tile ${what}`, () =>
+    refused(WITH({ tile }), /^tile\.B[rc]: \d+ is no/));
+}
+
+test("refused by field: a tensor that the case does not have", () =>
+  refused(WITH({ bindings: { q_buf: "dq" } }), /^bindings\.q_buf: a forward has no dq/));
+
+test("names that every object has are no names of a manifest", () =>
+  refused(WITH({}), /^uniforms\.valueOf: no value is known by that name/, {
+    text: KERNEL.replaceAll("n_heads", "valueOf"),
+  }));
+
+test("what the device does not hold is refused with both numbers before it is allocated", async () => {
+  const text = KERNEL.replaceAll("L[0] = 0.0", "L[0] = 0.0; room[0] = 0.0").replace(
+    "override ROWS",
+    "@group(0) @binding(6) var<storage, read_write> room: array<f32>;\noverride ROWS",
+  );
+  const scratch = { room: "4294967292" };
+  await skipped(WITH({ scratch }), /scratch\.room is 4294967292 bytes .* at most 134217728/, {
+    text,
+  });
+  for (const group of [4, 4000000000]) {
+    await skipped(WITH({}), /in @group\(\d+\), this device has groups 0 to 3/, {
+      text: KERNEL.replace("@group(0) @binding(5)", `@group(${group}) @binding(5)`),
+    });
+  }
+});
+
+test("a storage array of a fixed size is a tensor like any other, however long", async () => {
+  const text = KERNEL.replace("ctx: array<f32>", "ctx: array<f32, 268435456>");
+  assert.equal((await plan(WITH({}), { text })).passes.length, 1);
+});
+
+test("refused by field: a uniform that is larger than any", () =>
+  refused(WITH({}), /^uniforms\.shape: Shape has \d+ bytes, more than any uniform has/, {
+    text: KERNEL.replace("_pad: vec2<u32>", "_pad: array<vec4<u32>, 100000000>"),
+  }));
+
 test("the examples are understood", async () => {
   for (const name of ["notes_16x16", "row_per_invocation", "two_pass", "backward_rows"]) {
     const base = new URL(`../../examples/${name}`, import.meta.url);

@@ -113,11 +113,35 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text("{'grid': []}")
     with pytest.raises(ManifestError, match=r"mine\.json: no JSON: "):
         own_kernel.read(kernel)
+    for text in (
+        '{"grid": [NaN]}',
+        '{"grid": [1e999]}',
+        '{"grid": [1], "grid": [2]}',
+        "[" * 100_000,
+    ):
+        (tmp_path / "mine.json").write_text(text)
+        with pytest.raises(ManifestError, match=r"mine\.json: no JSON: "):
+            own_kernel.read(kernel)
     (tmp_path / "mine.json").write_text("[]")
     with pytest.raises(ManifestError, match="a manifest is an object, this is a list"):
         own_kernel.read(kernel)
     with pytest.raises(CaseError, match=r"is no \.wgsl file"):
         own_kernel.read(tmp_path / "mine.json")
+
+
+def test_numbers_that_json_does_not_have_are_no_values() -> None:
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ManifestError, match=r"grid\[0\]: Input should be a finite number"):
+            checked({"grid": [value]})
+        with pytest.raises(ManifestError, match=r"uniforms\.T: "):
+            checked({**GRID, "uniforms": {"T": value}})
+
+
+def test_the_mark_that_windows_editors_begin_files_with_is_no_part_of_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.wgsl").write_text("\ufeff" + TEXT, encoding="utf-8")
+    (tmp_path / "mine.json").write_text("\ufeff" + json.dumps(GRID), encoding="utf-8")
+    assert own_kernel.read(tmp_path / "mine.wgsl")["files"] == {"mine.wgsl": TEXT}
+    assert checked(GRID, "\ufeff" + TEXT)["files"] == {"mine.wgsl": TEXT}
 
 
 def test_outputs_that_the_manifest_leaves_out_are_not_judged() -> None:

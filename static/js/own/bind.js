@@ -55,10 +55,10 @@ export function bindVariables(manifest, variables) {
     const { name, access, members } = variable;
     if (access === "uniform") return { variable, kind: "uniform", name, from: "text" };
     if (name === DBG_VARIABLE) return { variable, kind: "tensor", name: DBG, from: "text" };
-    const said = bindings[name];
-    const meant = said ?? (name in scratch ? name : tensorMeant(name));
+    const said = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
+    const meant = said ?? (Object.hasOwn(scratch, name) ? name : tensorMeant(name));
     const from = said === undefined ? "text" : "manifest";
-    if (meant !== undefined && meant in scratch) {
+    if (meant !== undefined && Object.hasOwn(scratch, meant)) {
       return { variable, kind: "scratch", name: meant, from };
     }
     if (meant !== undefined && TENSOR_NAMES.includes(meant)) {
@@ -102,7 +102,7 @@ function checkTwice(bound) {
 
 /** @param {string} path @param {NonNullable<Manifest["uniforms"]>} uniforms */
 const known = (path, uniforms) =>
-  path in uniforms || padding(path) || valueMeant(path) !== undefined;
+  Object.hasOwn(uniforms, path) || padding(path) || valueMeant(path) !== undefined;
 
 /** @param {string} path */
 const padding = (path) => /(^|\.)(_|pad)\w*(\[\d+\])*$/i.test(path);
@@ -122,7 +122,9 @@ export function fillUniforms({ uniforms = {} }, bound) {
       if (variable.members === null) {
         throw new ManifestError(
           `uniforms.${variable.name}`,
-          "an array without an end is no uniform",
+          variable.size > 0
+            ? `${variable.type} has ${variable.size} bytes, more than any uniform has`
+            : "an array without an end is no uniform",
         );
       }
       return variable.members.map((member) => {

@@ -59,8 +59,10 @@ export async function compilePass(device, { entry, file, composed, constants, bo
   const said = errorIn(info, composed);
   if (said !== undefined) throw said;
   const nowhere = { file, line: 0, column: 0 };
-  if (pipeline instanceof Error) throw new CompileError(pipeline.message, nowhere);
+  // The scope has what was wrong first, as a ninth storage buffer; the pipeline's own failure is
+  // then that it was given a layout that is none.
   if (error !== null) throw new CompileError(error.message, nowhere);
+  if (pipeline instanceof Error) throw new CompileError(pipeline.message, nowhere);
   return { pipeline: /** @type {GPUComputePipeline} */ (pipeline), layouts };
 }
 

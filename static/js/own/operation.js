@@ -15,6 +15,7 @@ const UNIFORM_STORAGE_COPY_DST = 0x40 | STORAGE_COPY_DST;
 
 /** NaN as f32 and as two f16 halves: what a scratch buffer holds before anything is written. */
 const UNWRITTEN = 0x7fc1_7e01;
+const PIECE_BYTES = 2 ** 22;
 
 /**
  * @param {GPUDevice} device
@@ -35,7 +36,10 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
   /** @param {string} label @param {number} bytes */
   const unwritten = (label, bytes) => {
     const buffer = create(label, bytes, STORAGE_COPY_DST);
-    device.queue.writeBuffer(buffer, 0, new Uint32Array(bytes / 4).fill(UNWRITTEN));
+    const piece = new Uint32Array(Math.min(bytes, PIECE_BYTES) / 4).fill(UNWRITTEN);
+    for (let at = 0; at < bytes; at += PIECE_BYTES) {
+      device.queue.writeBuffer(buffer, at, piece, 0, Math.min(bytes - at, PIECE_BYTES) / 4);
+    }
     return buffer;
   };
   const scratch = Object.fromEntries(

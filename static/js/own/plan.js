@@ -4,14 +4,14 @@
  * device is touched, and what does not fit is refused here, by the manifest's field.
  */
 
-import { bufferBytes } from "../attention/buffer-sizes.js";
 import { compose, withoutComments } from "../attention/compose.js";
 import { Unsupported } from "../attention/index.js";
-import { callsDebug, DBG_BINDING, DBG_FILE, DBG_LEAST_BYTES } from "../attention/instrument.js";
+import { callsDebug, DBG_BINDING, DBG_FILE } from "../attention/instrument.js";
 import { visiblePairs } from "../attention/plan.js";
 import { namesIn } from "../attention/size-expression.js";
 import { completeSpec } from "../attention/spec.js";
-import { bindVariables, checkBindings, checkUniforms, DBG, fillUniforms } from "./bind.js";
+import { bindVariables, checkBindings, checkUniforms, fillUniforms } from "./bind.js";
+import { scratchOf, tensorsOf } from "./buffers.js";
 import { chooseConstants, numberFor } from "./constants.js";
 import { ManifestError, Unreadable } from "./errors.js";
 import { packFields } from "./pack.js";
@@ -84,21 +84,22 @@ export async function planOwn(own, request, { limits, want, closure }) {
 
   const passes = drafts.map((one, n) => finish(one, bound[n], fields[n], limits, name));
   const all = bound.flat();
-  const bytes = { ...bufferBytes(spec), ...extraBytes(spec) };
-  const tensors = Object.fromEntries(
-    all.flatMap(({ kind, name }) => (kind === "tensor" ? [[name, bytes[name] ?? bytes.qkv]] : [])),
-  );
+  checkGroups(variables, limits, name);
+  const tensors = tensorsOf(all, spec);
   checkOutputs(want, all, main, spec.op);
   const products = spec.op === "backward" ? 10 : 4;
   return {
     name,
     passes,
     tile: drafts[drafts.length - 1].tile,
-    scratch: scratchOf(manifest, all, drafts[0].names),
+    scratch: scratchOf(manifest, all, drafts[0].names, limits),
     tensors,
     work: products * spec.D * visiblePairs(spec),
   };
 }
+
+/** Rows of a tile; no tensor has more. */
+const MOST_TILE = 2 ** 24;
 
 /** @param {Manifest} manifest @returns {import("./types.js").PassManifest[]} */
 const passesOf = ({ passes, entry, grid }) => passes ?? [{ entry, grid }];
@@ -188,14 +189,18 @@ function tileOf({ tile }, values, constants) {
   const names = { ...values, ...constants };
   if (tile === undefined) {
     const { BR, BC } = constants;
-    return BR > 0 && BC > 0 ? { Br: BR, Bc: BC } : null;
+    const lengths = [BR, BC].every((n) => Number.isInteger(n) && n >= 1 && n <= MOST_TILE);
+    return lengths ? { Br: BR, Bc: BC } : null;
   }
   // Expressions may need constants that are chosen later: then it is asked again.
   const early = Object.keys(constants).length === 0;
   const open = [tile.Br, tile.Bc].some((e) => namesIn(`${e}`).some((name) => !(name in names)));
   if (early && open) return null;
-  const size = (/** @type {"Br" | "Bc"} */ key) =>
-    numberFor(`tile.${key}`, tile[key], "u32", names);
+  const size = (/** @type {"Br" | "Bc"} */ key) => {
+    const count = numberFor(`tile.${key}`, tile[key], "u32", names);
+    if (count >= 1 && count <= MOST_TILE) return count;
+    throw new ManifestError(`tile.${key}`, `${count} is no length of a tile; 1 to ${MOST_TILE} is`);
+  };
   return { Br: size("Br"), Bc: size("Bc") };
 }
 
@@ -252,30 +257,16 @@ function finish({ at, file, entry, grid, composed, chosen, names }, bound, field
   return { entry, file, composed, constants, grid: [x, y, z], bound, fields, names: all, uniforms };
 }
 
-/** Tensors beside those of the library. @param {FullSpec} spec @returns {Record<string, number>} */
-function extraBytes({ B, H, Tq, Tk, bias, dtype }) {
-  const lse = 4 * B * H * Tq;
-  const elements = { none: 0, tt: Tq * Tk, htt: H * Tq * Tk, bhtt: B * H * Tq * Tk, b11t: B * Tk };
-  const count = elements[/** @type {keyof typeof elements} */ (bias)] ?? 0;
-  const size = Math.ceil((count * (dtype === "f16" ? 2 : 4)) / 4) * 4;
-  return { delta: lse, attn: lse * Tk, bias: size, dbias: 4 * count, [DBG]: DBG_LEAST_BYTES };
-}
-
 /**
- * @param {Manifest} manifest
- * @param {readonly Bound[]} bound
- * @param {Readonly<Record<string, number>>} names
+ * @param {readonly import("./reflect.js").Variable[]} variables
+ * @param {Limits & {maxBindGroups?: number}} limits
+ * @param {string} name of the kernel
  */
-function scratchOf({ scratch = {} }, bound, names) {
-  return Object.fromEntries(
-    Object.entries(scratch).map(([name, said]) => {
-      const { bytes, zero = false } = typeof said === "object" ? said : { bytes: said };
-      if (!bound.some((one) => one.kind === "scratch" && one.name === name)) {
-        throw new ManifestError(`scratch.${name}`, "no variable is bound to it");
-      }
-      const size = numberFor(`scratch.${name}`, bytes, "u32", names);
-      return [name, { bytes: Math.max(4, Math.ceil(size / 4) * 4), zero }];
-    }),
+function checkGroups(variables, { maxBindGroups: most = 4 }, name) {
+  const beyond = variables.find(({ group }) => !(group < most));
+  if (beyond === undefined) return;
+  throw new Unsupported(
+    `${name} binds ${beyond.name} in @group(${beyond.group}), this device has groups 0 to ${most - 1}`,
   );
 }
 

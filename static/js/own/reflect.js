@@ -20,7 +20,8 @@ import { withoutComments } from "../attention/compose.js";
  * @property {number} group
  * @property {number} binding
  * @property {"uniform" | "read" | "read_write"} access
- * @property {readonly Member[] | null} members of fixed size; null for an array without an end
+ * @property {readonly Member[] | null} members of fixed size; null for an array without an end, and
+ *   for what is larger than any uniform
  * @property {string} type as people write it: "array<f32>"
  * @property {number} size bytes; 0 for an array without an end
  */
@@ -44,6 +45,9 @@ import { withoutComments } from "../attention/compose.js";
  */
 const NOT_RESERVED =
   /\b(?:var|ptr)\s*<\s*[a-z_]+|\b(workgroup|private|function|storage|uniform|read|write)\b(?!\s*>)/g;
+
+/** What adapters take at most; many take a quarter of it. */
+const MOST_UNIFORM_BYTES = 2 ** 18;
 
 /** What makes such a name another one, for as long as it is read. */
 const MARK = "_n0t_reserved";
@@ -87,11 +91,19 @@ function variableOf(info) {
     group,
     binding,
     access: resourceType === UNIFORM ? "uniform" : writes ? "read_write" : "read",
-    members: membersOf(info.type, "", 0)?.map((m) => ({ ...m, path: plain(m.path) })) ?? null,
+    members: membersWithin(info)?.map((m) => ({ ...m, path: plain(m.path) })) ?? null,
     type: info.type.getTypeName().replace(/, 0>$/, ">"),
     size: info.size,
   };
 }
+
+/**
+ * One by one they are wanted of what holds sizes, never of `array<f32, 268435456>`.
+ *
+ * @param {import("wgsl_reflect").VariableInfo} info
+ */
+const membersWithin = ({ type, size }) =>
+  size > MOST_UNIFORM_BYTES ? null : membersOf(type, "", 0);
 
 /**
  * @param {any} type TypeInfo of wgsl_reflect
