@@ -48,7 +48,7 @@ function wordTest(word) {
   if (word in AXES) return (_, output) => output === word;
   if (/[*?]/.test(word)) {
     const literal = word.replace(/[.+^${}()|[\]\\]/g, "\\$&");
-    const pattern = new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`);
+    const pattern = new RegExp(`^${literal.replace(/\*+/g, ".*").replaceAll("?", ".")}$`);
     return (id) => pattern.test(id);
   }
   return (id, output) => id.includes(word) || output.startsWith(word);

@@ -67,6 +67,7 @@ export const AXES = {
  * @property {"planned" | "queued" | "running" | "done"} state
  * @property {Report | null} report
  * @property {string} problem  why there is no report although the case is over
+ * @property {string} [own]  the name of a kernel that is not ours
  */
 
 /**
@@ -139,6 +140,18 @@ function judgedChecks(id, report) {
     };
   });
 }
+
+/** A shape beside each word, since colour never says it alone. */
+export const STATUS_MARK = Object.freeze({
+  pass: "✓",
+  fail: "✗",
+  vacuous: "∅",
+  error: "!",
+  skip: "–",
+  running: "▸",
+  queued: "·",
+  planned: "·",
+});
 
 /** How a status is written at the head of a line; the letters of "ok" and "FAIL" as in TAP. */
 export const STATUS_WORD = Object.freeze({

@@ -29,8 +29,6 @@ import { asRunError, RunError } from "./run-error.js";
  * @property {string} problem   why it ended early
  */
 
-/** How long the server holds an answer back that is not there yet. */
-const WAIT_S = 10;
 /** Between two looks at a benchmark. */
 const LOOK_MS = 250;
 /** A second round, in the other order, if the first one took no longer. */
@@ -103,16 +101,13 @@ export class CompareSession {
    */
   async #judge(shown, what, side) {
     this.#check();
+    this.#path = "";
     this.#say(shown, `${side.label}: judged`);
     const { runs, cases } = await this.transport.requestRuns({ ...what, ...side.body });
     side.run = runs[0];
-    this.#path = `/api/runs/${side.run}`;
+    await this.#began(`/api/runs/${side.run}`);
     if (!shown.sides[1].run) shown.case = cases[0].replace(/,kernel=[^,]*/, "");
-    while (!side.report) {
-      this.#check();
-      const found = await this.transport.get(`${this.#path}?wait=${WAIT_S}`);
-      if (found.status) side.report = found;
-    }
+    side.report = await this.transport.report(side.run);
   }
 
   /** @param {Comparison} shown */
@@ -150,10 +145,11 @@ export class CompareSession {
   async #bench(shown, what, side) {
     if (side.report?.status !== "pass") return;
     this.#check();
+    this.#path = "";
     this.#say(shown, `${side.label}: timed`);
     const body = { ...what, ...side.body, page: this.transport.page };
     const { bench } = await this.transport.post("/api/benches", body);
-    this.#path = `/api/benches/${bench}`;
+    await this.#began(`/api/benches/${bench}`);
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       const report = await this.transport.get(this.#path);
@@ -162,6 +158,13 @@ export class CompareSession {
       this.onChange();
       return;
     }
+  }
+
+  /** What Stop cancels from now on; it may have been pressed already. @param {string} path */
+  async #began(path) {
+    this.#path = path;
+    if (this.#halted) await this.stop();
+    this.#check();
   }
 
   #check() {

@@ -68,6 +68,7 @@
  * @property {(entry: Entry | null, check: string) => void} [chosen]  another check is on show, or
  *   the one on show has changed
  * @property {(entry: Entry) => void} [judged]  a run of the list has got its report
+ * @property {(kernels: {name: string, op: string}[]) => void} [listed]  the server's kernels are known
  * @property {() => Promise<unknown>} [resync]  the stream was down and is up again
  */
 export {};

@@ -196,12 +196,11 @@ async function showConnection(state, why) {
 
 /** Fills the form; also after a reconnection, when the server may be another one. */
 async function loadLists() {
-  const [cases, registry] = await Promise.all([
-    transport.get("/api/cases"),
-    transport.get("/api/kernels"),
-  ]);
+  const paths = ["/api/cases", "/api/kernels"];
+  const [cases, { kernels }] = await Promise.all(paths.map((path) => transport.get(path)));
   suites = cases.suites;
-  chooser.fill(suites, registry.kernels);
+  chooser.fill(suites, kernels);
+  tell((section) => section.listed?.(kernels));
   if (!session.entries.length) showPlan();
 }
 
@@ -246,8 +245,8 @@ async function run() {
     chooser.options = id
       ? { case: cases[0], suite: "", kernel: "", seed: "" }
       : { case: "", suite, kernel, seed };
-    const url = writeOptions({ ...options, ...chooser.options });
-    history.replaceState(null, "", location.pathname + url);
+    const query = writeOptions({ ...options, ...chooser.options });
+    history.replaceState(null, "", location.pathname + query);
   } catch (error) {
     notices.show("request", "stop", `Not run: ${asRunError(error).message}`);
   }

@@ -14,6 +14,8 @@ import { formatDuration, formatRatio, toNumber } from "./format.js";
  * @property {"better" | "worse" | ""} way
  */
 
+/** @typedef {import("./format.js").Number_} Number_ */
+
 /** Times on a software adapter and on a busy GPU differ by this much for no reason. */
 const TIME_NOISE = 0.1;
 /** Worst errors that differ by less are the same for a reader. */
@@ -34,7 +36,7 @@ export function changeOf(before, now) {
       numberRow(`${name} over limit`, a?.bad, b?.bad, (n) => (n === null ? "–" : String(n)), 0),
     );
   }
-  const time = (/** @type {any} */ ns) => (ns === null ? "–" : formatDuration(ns));
+  const time = (/** @type {Number_} */ ns) => (ns === null ? "–" : formatDuration(ns));
   rows.push(numberRow("GPU time", before.gpu_ns, now.gpu_ns, time, TIME_NOISE));
   return rows;
 }
@@ -52,9 +54,9 @@ function statusRow(before, now) {
 
 /**
  * @param {string} name
- * @param {any} before
- * @param {any} now
- * @param {(value: any) => string} format
+ * @param {Number_} before
+ * @param {Number_} now
+ * @param {(value: Number_) => string} format
  * @param {number} noise  share of the old value below which nothing has changed
  * @returns {Row}
  */

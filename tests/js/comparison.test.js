@@ -86,8 +86,14 @@ class Server {
   /** @type {((path: string) => void) | null} */
   before = null;
 
+  /** @param {string} run */
+  async report(run) {
+    return this.get(`/api/runs/${run}`);
+  }
+
   /** @param {any} body */
   async requestRuns(body) {
+    this.before?.(`POST /api/runs ${body.kernel}`);
     this.asked.push(["run", body.kernel]);
     return { runs: [`r-${body.kernel}`], cases: [`${CASE},kernel=${body.kernel}`] };
   }
@@ -150,5 +156,17 @@ test("a stop cancels what is under way and nothing follows it", async () => {
   assert.deepEqual(
     server.asked.map(([what]) => what),
     ["run", "/api/runs/r-x/cancel"],
+  );
+});
+
+test("a stop while a run is asked for cancels that run", async () => {
+  const { server, session, start } = compared();
+  server.before = (path) => {
+    if (path === "POST /api/runs y") session.stop();
+  };
+  await start();
+  assert.deepEqual(
+    [session.shown?.problem, session.busy, server.asked.map(([what]) => what)],
+    ["stopped", false, ["run", "run", "/api/runs/r-y/cancel"]],
   );
 });

@@ -43,6 +43,12 @@ test("a pattern is for the whole case, as on the command line, and its dots are 
   assert.ok(!matcher("(*")(ID, "o"), "no word is a broken pattern");
 });
 
+test("stars that follow each other are one: no pattern keeps the page busy", () => {
+  const began = performance.now();
+  assert.ok(!matcher(`${"*".repeat(40)}!`)(ID, "o"));
+  assert.ok(performance.now() - began < 1000);
+});
+
 test("failed are also those that erred or proved nothing; what waits is in none but all", () => {
   for (const status of /** @type {const} */ (["fail", "error", "vacuous"])) {
     assert.ok(inGroup("failed", status));

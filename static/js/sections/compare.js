@@ -36,10 +36,13 @@ export class CompareSection {
       if (this.session.shown) this.view.show(this.session.shown);
       context.refresh();
     });
-    new IntersectionObserver(([{ isIntersecting }]) => {
-      if (isIntersecting && !this.#seen) this.#loadHistory();
-      this.#seen ||= isIntersecting;
-    }).observe(byId("compare"));
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      seen.disconnect();
+      this.#seen = true;
+      this.#loadHistory();
+    });
+    seen.observe(byId("compare"));
     if (this.#asked) byId("compare").scrollIntoView();
   }
 
@@ -58,11 +61,14 @@ export class CompareSection {
     this.#offer(id);
   }
 
-  async resync() {
-    const { kernels } = await this.context.transport.get("/api/kernels");
+  /** @type {NonNullable<Section["listed"]>} */
+  listed(kernels) {
     this.#kernels = kernels;
-    if (this.#seen) await this.#loadHistory();
     this.#offer(this.context.caseOnShow());
+  }
+
+  async resync() {
+    if (this.#seen) await this.#loadHistory();
   }
 
   async #loadHistory() {

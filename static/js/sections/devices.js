@@ -39,11 +39,14 @@ export class DevicesSection {
       session.progressed(run, progress, this.#targetName),
     );
     addToRuns((body) => this.#sendElsewhere(body));
-    new IntersectionObserver(([{ isIntersecting }]) => {
-      this.#visible = isIntersecting;
+    new IntersectionObserver((entries) => {
+      this.#visible = entries[entries.length - 1].isIntersecting;
       this.#look();
     }).observe(byId("devices"));
-    document.addEventListener("visibilitychange", () => this.#look());
+    document.addEventListener("visibilitychange", () => {
+      if (this.#running) this.#awake.keep(true); // a page that is hidden loses the lock
+      this.#look();
+    });
   }
 
   get elsewhere() {

@@ -1,23 +1,11 @@
 // @ts-check
 import { inGroup, isWrong, matcher } from "../check-filter.js";
-import { checksOf, lineOf, STATUS_WORD } from "../checks.js";
+import { checksOf, lineOf, STATUS_MARK, STATUS_WORD } from "../checks.js";
 import { formatRatio, toNumber } from "../format.js";
 import { breakable, h } from "./dom.js";
 
 /** @typedef {import("../checks.js").Entry} Entry */
 /** @typedef {import("../checks.js").Check} Check */
-
-/** A shape beside each word, since colour never says it alone. */
-const MARK = {
-  pass: "✓",
-  fail: "✗",
-  vacuous: "∅",
-  error: "!",
-  skip: "–",
-  running: "▸",
-  queued: "·",
-  planned: "·",
-};
 
 /** From so many lines on, those out of sight are not laid out; fewer are searched and printed whole. */
 const LONG = 300;
@@ -255,7 +243,7 @@ function fill(row, entry, check) {
   row.dataset.status = check.status;
   const [status, , , number] = row.cells;
   status.replaceChildren(
-    h("span", { class: "mark", "aria-hidden": "true" }, MARK[check.status]),
+    h("span", { class: "mark", "aria-hidden": "true" }, STATUS_MARK[check.status]),
     STATUS_WORD[check.status],
   );
   const ratio = h("span", { class: "ratio" }, formatRatio(check.ratio));

@@ -1,15 +1,13 @@
 // @ts-check
-import { STATUS_WORD } from "../checks.js";
+import { STATUS_MARK, STATUS_WORD } from "../checks.js";
 import { formatSpan, rowsOf, spanOf, threeDigits, timeRatio } from "../comparison.js";
 import { formatTime } from "../speed-curves.js";
 import { CompareChart } from "./compare-chart.js";
-import { breakable, byId, h } from "./dom.js";
+import { breakable, byId, h, showCase } from "./dom.js";
 
 /** @typedef {import("../compare-session.js").Comparison} Comparison */
 /** @typedef {import("../compare-session.js").SideState} SideState */
 /** @typedef {import("../compare-sides.js").Group} Group */
-
-const MARKS = { pass: "✓", fail: "✗", vacuous: "∅", error: "!", skip: "–" };
 
 /** The section of the page that sets two kernels against each other. */
 export class CompareView {
@@ -83,7 +81,7 @@ export class CompareView {
   enable(ready, busy, id) {
     this.#start.disabled = !ready || busy || !id;
     this.#stop.disabled = !busy;
-    this.#case.replaceChildren(id ? breakable(id) : "none: choose a line, or write a case above");
+    showCase(this.#case, id);
   }
 
   /** @param {string} text */
@@ -121,7 +119,7 @@ export class CompareView {
    */
   #side(letter, { label, notes, run, report }) {
     const status = report?.status ?? "queued";
-    const mark = report ? MARKS[report.status] : "·";
+    const mark = STATUS_MARK[report?.status ?? "queued"];
     const kernel = report && !label.includes(report.kernel) ? ` (${report.kernel})` : "";
     const where = h("button", { type: "button", class: "small quiet" }, "Show the check");
     where.addEventListener("click", () => this.#onShow(run));

@@ -1,17 +1,15 @@
 // @ts-check
 import { checksOf, STATUS_WORD } from "../checks.js";
 import { toNumber } from "../format.js";
+import { lazy } from "../lazy.js";
 import { sentenceOf } from "../sentence.js";
-import { Anatomy } from "./anatomy.js";
 import { downloads } from "./anatomy-downloads.js";
 import { circumstances, figures } from "./detail-figures.js";
 import { breakable, byId, h } from "./dom.js";
-import { HeatMap } from "./heatmap.js";
 import { shareMenu } from "./share.js";
 
 /** @typedef {import("../checks.js").Entry} Entry */
 /** @typedef {import("../checks.js").Report} Report */
-/** @typedef {import("./heatmap.js").Wanted} Wanted */
 /** @typedef {{entry: Entry, report: Report | null, check: string, output: string}} Shown */
 
 /**
@@ -22,14 +20,20 @@ export class Detail {
   #body = byId("detail-body");
   /** @type {Shown | null} */
   #shown = null;
-  #heatmap = new HeatMap((wanted) => this.#fetchHead(wanted));
-  #anatomy = new Anatomy({
-    onHead: (b, head) => this.#fetchHead({ b, h: head }),
-    onElement: (worst) => this.#goTo(worst),
-  });
   #suspects = h("p", { class: "suspects", "aria-live": "polite" });
-  /** Counts the requests: an answer that is late for what is shown now is dropped. */
-  #request = { head: 0, output: 0 };
+  /** Of `Where`, which is loaded for the first check that was judged. */
+  #place = h("div", { class: "where" });
+  #where = lazy(async () => {
+    const { Where } = await import("./where.js");
+    const where = new Where(this.#transport, (text) => {
+      this.#suspects.textContent = text;
+    });
+    this.#place.replaceChildren(...where.elements);
+    this.#loaded = where;
+    return where;
+  });
+  /** @type {import("./where.js").Where | null} */
+  #loaded = null;
   #transport;
 
   /** @param {import("../transport.js").Transport} transport */
@@ -84,8 +88,7 @@ export class Detail {
     this.#suspects.textContent = "";
     if (report?.status === "fail" && judged.length) parts.push(this.#suspects);
     if (judged.length) {
-      parts.push(this.#outputChoice(judged), this.#anatomy.above, this.#heatmap.element);
-      parts.push(this.#anatomy.below);
+      parts.push(this.#outputChoice(judged), this.#place);
     }
     const text = report?.message || problem;
     if (text) parts.push(h("pre", { class: "message", "data-status": check.status }, text));
@@ -100,8 +103,7 @@ export class Detail {
   /** @param {Shown | null} shown */
   #show(shown) {
     this.#shown = shown;
-    this.#request.head += 1;
-    this.#request.output += 1;
+    this.#loaded?.leave();
   }
 
   /**
@@ -148,61 +150,20 @@ export class Detail {
     return details;
   }
 
-  /** The output from its worst head on, then all of it. */
   async #fetchOutput() {
-    if (!this.#shown) return;
-    const { entry, output } = this.#shown;
-    const request = ++this.#request.output;
-    const late = () => request !== this.#request.output;
+    const shown = this.#shown;
+    if (!shown) return;
+    const { entry, report, output } = shown;
     this.#suspects.textContent = "";
-    await this.#fetchHead({});
-    if (late()) return;
     try {
-      const found = await this.#transport.get(`/api/runs/${entry.run}/anatomy/${output}`);
-      if (late()) return;
-      this.#anatomy.show(found);
-      this.#mark();
-      if (found.wrong && entry.report?.finding?.check === "bounded") {
-        this.#suspects.textContent = "Comparing with known mistakes …";
-        const suspects = await this.#transport.get(`/api/runs/${entry.run}/suspects/${output}`);
-        if (!late()) this.#suspects.textContent = looks(output, suspects);
-      }
+      const where = await this.#where();
+      if (shown !== this.#shown) return;
+      const compares = report?.finding?.check === "bounded";
+      await where.show({ run: entry.run, output, compares });
     } catch (error) {
-      if (!late()) this.#anatomy.fail(error);
+      this.#place.textContent = `Not shown: ${error instanceof Error ? error.message : error}`;
     }
-    if (!late()) this.#body.ariaBusy = "false";
-  }
-
-  /** @param {Partial<Wanted>} wanted  what it leaves open is that of the worst element */
-  async #fetchHead(wanted) {
-    if (!this.#shown) return;
-    const { entry, output } = this.#shown;
-    const request = ++this.#request.head;
-    const query = Object.fromEntries(
-      Object.entries(wanted).map(([key, value]) => [key, String(value)]),
-    );
-    try {
-      const file = await this.#transport.fetchHeatMap(entry.run, output, query);
-      if (request !== this.#request.head) return;
-      this.#heatmap.show(output, file);
-      this.#mark();
-    } catch (error) {
-      if (request === this.#request.head) this.#heatmap.fail(error);
-    }
-  }
-
-  #mark() {
-    const head = this.#heatmap.head;
-    if (head) this.#anatomy.mark(head.b, head.h);
-  }
-
-  /** @param {import("./anatomy-numbers.js").Worst} worst */
-  async #goTo({ index }) {
-    const { b, h: head } = this.#heatmap.head ?? { b: -1, h: -1 };
-    const wanted = { b: index.b, h: index.h ?? index.hkv };
-    if (b !== wanted.b || head !== wanted.h) await this.#fetchHead(wanted);
-    const [row, column = 0] = ["i", "j", "d"].flatMap((axis) => index[axis] ?? []);
-    this.#heatmap.goTo(row, column);
+    if (shown === this.#shown) this.#body.ariaBusy = "false";
   }
 }
 
@@ -212,17 +173,6 @@ export class Detail {
  */
 function sentence(text, status) {
   return h("p", { class: "sentence", "data-status": status }, text);
-}
-
-/**
- * @param {string} output
- * @param {string[]} suspects
- */
-function looks(output, suspects) {
-  if (!suspects.length) return `${output} looks like none of the mistakes that this page knows.`;
-  const [first] = suspects;
-  if (!first.startsWith("as if")) return `In ${output}, ${first}.`;
-  return `${output} looks ${suspects.join(", or ")}.`;
 }
 
 /**

@@ -1,4 +1,5 @@
 // @ts-check
+import { quoted } from "../share-links.js";
 import { byId, h } from "./dom.js";
 
 /** @typedef {import("../pages-list.js").Device} Device */
@@ -30,7 +31,8 @@ export class DevicesView {
   /** @param {string} name */
   named(name) {
     this.#name.value = name;
-    this.#command.textContent = `fa2 run --page ${name ? quoted(name) : "NAME"}`;
+    const word = /^[\w.-]*$/.test(name) ? name || "NAME" : quoted(name);
+    this.#command.textContent = `fa2 run --page ${word}`;
   }
 
   /** @param {string} text read aloud */
@@ -91,13 +93,4 @@ function card({ page, name, engine, adapter, software, usable, why, doing, here 
         )
       : h("p", { class: "device-why", "data-status": "error" }, `✗ ${why}`),
   );
-}
-
-/**
- * As a shell takes it.
- *
- * @param {string} name
- */
-function quoted(name) {
-  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }

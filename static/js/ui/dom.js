@@ -46,3 +46,15 @@ export function breakable(id) {
   }
   return fragment;
 }
+
+/**
+ * The case that a part would work on. It is told of every sign of life of a run, and draws only
+ * what is new.
+ *
+ * @param {HTMLElement} place
+ * @param {string} id  "" = there is none
+ */
+export function showCase(place, id) {
+  const text = id || "none: choose a line, or write a case above";
+  if (place.textContent !== text) place.replaceChildren(id ? breakable(id) : text);
+}

@@ -3,7 +3,7 @@ import { shareLinks } from "../share-links.js";
 import { copyFrom } from "./copy.js";
 import { h } from "./dom.js";
 
-/** @typedef {import("../checks.js").Entry & {own?: string}} Entry  own: a kernel that is not ours */
+/** @typedef {import("../checks.js").Entry} Entry */
 /** @typedef {import("../share-links.js").Shared} Shared */
 
 let serial = 0;

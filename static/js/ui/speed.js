@@ -1,6 +1,6 @@
 // @ts-check
 import { formatTflops, formatTime, speedCurves } from "../speed-curves.js";
-import { breakable, byId, h } from "./dom.js";
+import { breakable, byId, h, showCase } from "./dom.js";
 import { SpeedChart, styleOf } from "./speed-chart.js";
 import { svg } from "./svg.js";
 
@@ -48,7 +48,7 @@ export class SpeedView {
   enable(ready, busy, id) {
     this.#start.disabled = !ready || busy || !id;
     this.#stop.disabled = !busy;
-    this.#case.replaceChildren(id ? breakable(id) : "none: choose a line, or write a case above");
+    showCase(this.#case, id);
   }
 
   /** @param {string} message why nothing was started */
