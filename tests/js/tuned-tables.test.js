@@ -1,4 +1,4 @@
-// The page's side of tuned tables: asked for once an adapter, and never in the way.
+// The page's side of tuned tables: asked for at every run, and never in the way.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { TunedTables } from "../../static/js/tuned-tables.js";
@@ -11,7 +11,7 @@ const ADAPTER = /** @type {any} */ ({
   limits: {},
 });
 
-test("an adapter's table is asked for once, by its names", async () => {
+test("an adapter's table is asked for by its names, once by callers at the same time", async () => {
   /** @type {string[]} */
   const asked = [];
   const kernels = { fa2_delta: [{ maxD: 64, BR: 32 }] };
@@ -40,4 +40,18 @@ test("a table that cannot be had, or followed, is empty with a warning", async (
     throw new Error("no answer");
   });
   assert.match((await silent.of(ADAPTER)).warning, /is not used: no answer/);
+});
+
+test("a table that fa2 tune wrote meanwhile is the next one's; the same one is the same object", async () => {
+  const answers = [{ fa2_delta: [{ BR: 32 }] }, { fa2_delta: [{ BR: 32 }] }, { fa2_delta: [] }];
+  const broken = { fa3: [] };
+  const said = [...answers, broken, broken, answers[0]].map((kernels) => ({ kernels }));
+  const tables = new TunedTables(async () => said.shift());
+  const tuned = [];
+  for (let n = 0; n < 6; n++) tuned.push(await tables.of(ADAPTER));
+  assert.equal(tuned[1].table, tuned[0].table);
+  assert.deepEqual(tuned[2].table.kernels, { fa2_delta: [] });
+  assert.match(tuned[3].warning, /there is no kernel fa3/);
+  assert.equal(tuned[4].table, tuned[3].table);
+  assert.deepEqual([tuned[5].table.kernels, tuned[5].warning], [answers[0], ""]);
 });
