@@ -24,8 +24,10 @@ from server.strict_json import loads
 
 MAX_FILES = 8
 MAX_TEXT = 256 << 10
-_USE = re.compile(r"^\s*//\s*@use\b[ \t]*(\S*)", re.MULTILINE)
-_TRIED = re.compile(r"bool|str|int|float|constrained-\w+|TypedConstant|Scratch|(?:list|union)\[.*|\[key\]")
+_USE = re.compile(r"^[ \t]*//[ \t]*@use\b[ \t]*(\S*)", re.MULTILINE)
+_TRIED = re.compile(
+    r"bool|str|int|float|constrained-\w+|TypedConstant|Scratch|(?:list|union)\[.*|\[key\]"
+)
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}\.wgsl")
 
 

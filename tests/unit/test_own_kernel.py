@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,24 @@ def test_a_mistake_in_a_manifest_is_a_mistake_of_usage() -> None:
 
 def test_a_report_says_how_the_kernel_is_checked_again() -> None:
     assert "again: fa2 check mine.wgsl 'forward:T=8,D=4'" in _report("compile").message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@compute " + "@a   " * 40,
+        "@compute " * 29_000,
+        "@compute @a" + "(()" * 80_000,
+        "\n" * 262_000,
+        "/* " * 87_000,
+        "var<storage " * 21_000,
+    ],
+    ids=["attributes", "entry points", "parentheses", "empty lines", "comments", "buffers"],
+)
+def test_no_text_takes_long_to_look_through(text: str) -> None:
+    """A server looks while its other requests wait."""
+    started = time.process_time()
+    names = {f"N{n}": 1 for n in range(60)}
+    with pytest.raises(ManifestError, match=r"constants\.N0: "):
+        checked({"grid": [1], "constants": names}, text)
+    assert time.process_time() - started < 2
