@@ -1,5 +1,6 @@
 // fa2_dq_wide.wgsl: FlashAttention-2 backward, dQ, with large register tiles for real GPUs.
 //
+//   delta = rowsum(dO o O)             (B, H, Tq), for fa2_dkdv_wide, which runs next
 //   P  = exp(scale * Q K^T - LSE)      recomputed a tile at a time, never stored
 //   dS = P o (dO V^T - delta)
 //   dQ = scale * dS K                  (B, Tq, H, HEAD_DIM), by strides
@@ -13,12 +14,13 @@
 // Requires   HEAD_DIM, all strides and offsets multiples of 4.
 //
 // Masking    row i sees the keys j < key_end(i), common/masking.wgsl; key tiles that no row of the
-//            tile sees are never visited. A row without keys gets dQ = 0.
+//            tile sees are never visited. A row without keys has O = 0, so delta = 0, and gets dQ = 0.
 // Error      f32 throughout; each sum is taken in the order of the keys.
 // Source     Dao 2023, arXiv:2307.08691, Algorithm 2, with its two loops exchanged: dQ needs no
 //            atomics then; [A2:n] is its line n.
 //
 // @use storage
+// @use reduce
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
@@ -26,7 +28,7 @@
 // @use common/backward_wide.wgsl
 
 @group(0) @binding(5) var<storage, read> LSE: array<f32>;
-@group(0) @binding(7) var<storage, read> delta: array<f32>;
+@group(0) @binding(7) var<storage, read_write> delta: array<f32>;
 
 const_assert BR == OWN && BC == WALK;
 
@@ -47,6 +49,7 @@ fn fa2_dq_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   let ty = lane / TX;
   let kv_head = item.h / params.group;
   let q_at = params.q_offset + item.b * params.q_batch + item.h * params.q_head;
+  let o_at = params.o_offset + item.b * params.o_batch + item.h * params.o_head;
   let do_at = params.do_offset + item.b * params.do_batch + item.h * params.do_head;
   let k_at = params.k_offset + item.b * params.k_batch + kv_head * params.k_head;
   let v_at = params.v_offset + item.b * params.v_batch + kv_head * params.v_head;
@@ -59,9 +62,18 @@ fn fa2_dq_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   var L_log2 = RowValues();
   var delta_i = RowValues();
   for (var r = 0u; r < ROWS; r++) { // @unroll
-    let i = head + min(i0 + ty + TY * r, params.Tq - 1u);  // rows past the end are never stored
-    L_log2[r] = LSE[i] * LOG2_E;
-    delta_i[r] = delta[i];
+    let i = min(i0 + ty + TY * r, params.Tq - 1u);  // rows past the end are never stored
+    L_log2[r] = LSE[head + i] * LOG2_E;
+    for (var o = 0u; o < O_TILES; o++) { // @unroll
+      let d = 4u * (tx + TX * o);
+      let o_vector = in_head(load_o(o_at + i * params.o_row + d), d);
+      delta_i[r] += dot(query_vector(true, do_at, i, d), o_vector);  // [A2:4], own channels
+    }
+  }
+  sum_over_rows(&delta_i, tx, ty);
+  for (var r = 0u; r < ROWS; r++) { // @unroll
+    let i = i0 + ty + TY * r;
+    if (tx == 0u && i < params.Tq) { delta[head + i] = delta_i[r]; }
   }
 
   var dQ_i = Sums();

@@ -78,9 +78,7 @@ def test_the_kernels_for_real_gpus_pass_on_firefox(firefox: Harness, op: str, dt
     report = firefox.run(f"{op}:B=2,T=70,H=4,Hkv=2,D=20,dtype={dtype},kernel={kernel}")
     assert report.status == "pass", report.message
     assert report.kernel == kernel
-    assert {ran["roles"]["storage"] for ran in report.passes if ran["kernel"] != "fa2_delta"} == {
-        f"common/storage_{dtype}x4.wgsl"
-    }
+    assert {ran["roles"]["storage"] for ran in report.passes} == {f"common/storage_{dtype}x4.wgsl"}
 
 
 def test_firefox_is_named_in_its_reports(firefox: Harness) -> None:

@@ -26,10 +26,6 @@ const device = (info = HARDWARE, features = FEATURES, limits = DEFAULT_LIMITS) =
 const plan = (spec = {}, facts = device(), kernel = "auto") =>
   buildPlan(/** @type {any} */ ({ ...SHAPE, ...spec }), facts, { kernel });
 
-/** The passes of a plan but for delta, which reads single elements everywhere. */
-const tiled = (/** @type {any} */ chosen) =>
-  chosen.passes.filter((/** @type {any} */ pass) => pass.kernel !== "fa2_delta");
-
 test("auto takes the wide kernels on hardware, in f32 and f16, at every head size of four", () => {
   for (const op of OPS) {
     for (const dtype of ["f32", "f16"]) {
@@ -51,6 +47,23 @@ test("auto passes them over on software, where they are had by name", () => {
       assert.equal(named.kernel, `fa2_${op}_wide`);
     }
   }
+});
+
+test("a backward computes delta with dQ, where each row has one workgroup, before dK and dV", () => {
+  const { passes, scratch } = plan({ op: "backward" });
+  assert.deepEqual(
+    passes.map(({ kernel }) => kernel),
+    ["fa2_dq_wide", "fa2_dkdv_wide"],
+  );
+  const access = passes.map(
+    ({ bindings }) => bindings.find(({ name }) => name === "delta")?.access,
+  );
+  assert.deepEqual(access, ["write", "read"]);
+  assert.ok(
+    passes.every(({ bindings }) => bindings.length <= 8),
+    "what every device binds",
+  );
+  assert.deepEqual(scratch, { delta: 4 * 4 * 1024 });
 });
 
 test("a head size or a stride that is no multiple of four leads to the narrow kernels", () => {
@@ -112,7 +125,7 @@ test("no tile row has more invocations to a row than the subgroups that reduce i
 
 test("elements are read in the way that the type and the device have", () => {
   const storage = (/** @type {string} */ dtype, /** @type {string[]} */ features) =>
-    OPS.flatMap((op) => tiled(plan({ op, dtype }, device(HARDWARE, features)))).map(
+    OPS.flatMap((op) => plan({ op, dtype }, device(HARDWARE, features)).passes).map(
       ({ roles }) => roles.storage,
     );
   const all = (/** @type {string} */ file) => Array(3).fill(`common/storage_${file}.wgsl`);
@@ -129,17 +142,17 @@ test("16384 bytes of workgroup memory lead to a tile that fits them, more to a l
       for (const Tq of [512, 2048, 8192]) {
         const chosen = plan({ op, D, Tq });
         assert.equal(chosen.kernel, `fa2_${op}_wide`);
-        for (const pass of tiled(chosen)) {
+        for (const pass of chosen.passes) {
           assert.ok(bytes(pass) <= 16384, `${pass.kernel} D=${D} T=${Tq}: ${bytes(pass)}`);
           assert.ok(pass.invocations <= DEFAULT_LIMITS.maxComputeInvocationsPerWorkgroup);
         }
       }
     }
     const long = { op, Tq: 8192 };
-    const roomy = tiled(plan(long, device(HARDWARE, FEATURES, LARGE_LIMITS)));
+    const roomy = plan(long, device(HARDWARE, FEATURES, LARGE_LIMITS)).passes;
     assert.ok(roomy.every((/** @type {any} */ pass) => bytes(pass) > 16384));
     assert.deepEqual(
-      tiled(plan(long)).map((/** @type {any} */ pass) => pass.constants.TY * pass.constants.ROWS),
+      plan(long).passes.map((/** @type {any} */ pass) => pass.constants.TY * pass.constants.ROWS),
       op === "forward" ? [64] : [64, 64],
     );
   }

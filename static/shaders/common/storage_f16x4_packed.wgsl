@@ -7,6 +7,7 @@
 @group(0) @binding(2) var<storage, read> K: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> V: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> O: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> O_given: array<vec2<u32>>;
 @group(0) @binding(6) var<storage, read> dO: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read_write> dQ: array<vec2<u32>>;
 @group(0) @binding(9) var<storage, read_write> dK: array<vec2<u32>>;
@@ -16,6 +17,7 @@ fn load_q(at: u32) -> vec4<f32> { return unpacked(Q[at >> 2u]); }
 fn load_k(at: u32) -> vec4<f32> { return unpacked(K[at >> 2u]); }
 fn load_v(at: u32) -> vec4<f32> { return unpacked(V[at >> 2u]); }
 fn load_do(at: u32) -> vec4<f32> { return unpacked(dO[at >> 2u]); }
+fn load_o(at: u32) -> vec4<f32> { return unpacked(O_given[at >> 2u]); }
 fn store_o(at: u32, value: vec4<f32>) { O[at >> 2u] = packed(value); }
 fn store_dq(at: u32, value: vec4<f32>) { dQ[at >> 2u] = packed(value); }
 fn store_dk(at: u32, value: vec4<f32>) { dK[at >> 2u] = packed(value); }

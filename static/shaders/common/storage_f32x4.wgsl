@@ -1,11 +1,13 @@
 // common/storage_f32x4.wgsl: plays the role `storage` for kernels that read and write four
 // neighbouring elements at once: tensors of f32, `at` counts elements and is a multiple of four.
+// A forward writes O, a backward is given it: two names of one binding, of which a kernel uses one.
 // A shift, since software adapters divide one invocation at a time.
 
 @group(0) @binding(1) var<storage, read> Q: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> K: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> V: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> O: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> O_given: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read> dO: array<vec4<f32>>;
 @group(0) @binding(8) var<storage, read_write> dQ: array<vec4<f32>>;
 @group(0) @binding(9) var<storage, read_write> dK: array<vec4<f32>>;
@@ -15,6 +17,7 @@ fn load_q(at: u32) -> vec4<f32> { return Q[at >> 2u]; }
 fn load_k(at: u32) -> vec4<f32> { return K[at >> 2u]; }
 fn load_v(at: u32) -> vec4<f32> { return V[at >> 2u]; }
 fn load_do(at: u32) -> vec4<f32> { return dO[at >> 2u]; }
+fn load_o(at: u32) -> vec4<f32> { return O_given[at >> 2u]; }
 fn store_o(at: u32, value: vec4<f32>) { O[at >> 2u] = value; }
 fn store_dq(at: u32, value: vec4<f32>) { dQ[at >> 2u] = value; }
 fn store_dk(at: u32, value: vec4<f32>) { dK[at >> 2u] = value; }
