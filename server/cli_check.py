@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    CdpOption,
-    HeadedOption,
-    LaunchOption,
-    ListenOption,
-    PageOption,
-    PlaywrightWsOption,
-    ServerOption,
-    ServeUrlOption,
-    TokenOption,
-    WithoutOption,
-    page_of,
-)
+from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.errors import CaseError
 from server.harness import Harness
 from server.own_check import Checking
 from server.schemas_own import json_schema
 
 
+@grouped
 def check(
     kernel: Annotated[
         Path | None,
@@ -80,31 +65,10 @@ def check(
         str | None,
         typer.Option("--seed", metavar="N", help="Overrides every case's seed (decimal or 0x…)."),
     ] = None,
-    kappa: Annotated[
-        float, typer.Option("--kappa", metavar="X", help="Scales all error bounds.")
-    ] = 4.0,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="S",
-            min=0.001,
-            help="Seconds for a small case; the predicted work of a large one is added.",
-        ),
-    ] = 60.0,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
-    cdp: CdpOption = None,
-    playwright_ws: PlaywrightWsOption = None,
-    listen: ListenOption = None,
-    serve_url: ServeUrlOption = None,
-    page: PageOption = None,
-    server: ServerOption = None,
-    token: TokenOption = None,
+    kappa: KappaOption = 4.0,
+    timeout: TimeoutOption = 60.0,
+    *,
+    place: PlaceOptions,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all reports as JSON.")
@@ -123,8 +87,6 @@ def check(
         raise typer.Exit
     if kernel is None:
         raise CaseError("name the kernel's .wgsl file, as fa2 check my_kernel.wgsl")
-    if not 0 < kappa < math.inf:
-        raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
     checking = Checking(
         kernel,
         manifest,
@@ -138,19 +100,7 @@ def check(
     )
     checking.load()
     with Harness(
-        browser,
-        adapter.value,
-        timeout,
-        launch=launch.value if launch else None,
-        headed=headed,
-        browser_args=browser_arg or (),
-        without=without or (),
-        history=not no_history and "check",
-        cdp=cdp,
-        playwright_ws=playwright_ws,
-        listen=listen,
-        serve_url=serve_url,
-        **page_of(page, server, token),
+        timeout_s=timeout, history=not no_history and "check", **place.arguments()
     ) as harness:
         code = checking.round(harness)
         if watch:

@@ -235,9 +235,3 @@ class PlaceOptions(DeviceOptions):
             "server": self.server,
             "token": self.token,
         }
-
-
-def page_of(page: str | None, server: str | None, token: str | None) -> dict[str, Any]:
-    """Arguments of a Harness for a page that somebody opened; {} for a browser that it starts."""
-    PlaceOptions(page=page, server=server, token=token)
-    return {"page": page, "server": server, "token": token}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,24 +9,20 @@ import typer
 
 from server import grammar, trace_report
 from server.adapters import adapter_name
+from server.atomic import write_bytes
 from server.cases import Case
-from server.cli_options import (
-    AdapterChoice,
-    AdapterOption,
-    BrowserArgOption,
-    BrowserOption,
-    HeadedOption,
-    LaunchOption,
-    WithoutOption,
-)
+from server.cli_files import write_each, write_json
+from server.cli_groups import grouped
+from server.cli_options import DeviceOptions, KappaOption, TimeoutOption
 from server.console import Printer, make_console
-from server.errors import CaseError
 from server.harness import Harness
-from server.results import ENDED, FAILED, NOTHING_RAN, USAGE
+from server.results import FAILED, NOTHING_RAN, Results
+from server.selection import Selected
 from server.trace_choice import worst_tile
 from server.trace_console import show_steps, show_values
 
 
+@grouped
 def trace(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case id.", show_default=False)],
     b: Annotated[int | None, typer.Option("--b", metavar="N", min=0, help="Batch.")] = None,
@@ -54,19 +48,13 @@ def trace(
     seed: Annotated[
         str | None, typer.Option("--seed", metavar="N", help="Overrides the case's seed.")
     ] = None,
-    kappa: Annotated[float, typer.Option("--kappa", metavar="X", help="Scales all bounds.")] = 4.0,
+    kappa: KappaOption = 4.0,
     rows: Annotated[
         bool, typer.Option("--rows", help="m_i, l_i and alpha of every row of every step.")
     ] = False,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", min=0.001, help="Seconds for a small case.")
-    ] = 60.0,
-    browser: BrowserOption = None,
-    launch: LaunchOption = None,
-    browser_arg: BrowserArgOption = None,
-    adapter: AdapterOption = AdapterChoice.any,
-    without: WithoutOption = None,
-    headed: HeadedOption = False,
+    timeout: TimeoutOption = 60.0,
+    *,
+    place: DeviceOptions,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all rows of all steps.")
     ] = None,
@@ -81,26 +69,16 @@ def trace(
     The kernel tells its state itself, through lines of its text that are comments otherwise. Exit
     code 1 where it departs, or its outputs are wrong; 2 where the kernel cannot be traced.
     """
-    if not 0 < kappa < math.inf:
-        raise CaseError(f"--kappa {kappa:g} must be a positive number; 4 is the default")
     wanted = Case.parse(case)
     changes: dict[str, Any] = {} if kernel is None else {"kernel": kernel}
     if seed is not None:
         changes["seed"] = grammar.read_value("seed", seed)
     wanted = wanted.replace(**changes)
     console = make_console()
-    with Harness(
-        browser,
-        adapter.value,
-        timeout,
-        launch=launch.value if launch else None,
-        headed=headed,
-        browser_args=browser_arg or (),
-        without=without or (),
-    ) as harness:
+    with Harness(timeout_s=timeout, **place.arguments()) as harness:
         environment = harness.environment
-        place = {"b": b, "h": h, "i_tile": tile, "j_tile": key_tile}
-        asked = {name: n for name, n in place.items() if n is not None}
+        named = {"b": b, "h": h, "i_tile": tile, "j_tile": key_tile}
+        asked = {name: n for name, n in named.items() if n is not None}
         if not asked.keys() - {"j_tile"}:
             report = harness.run(wanted, kappa=kappa)
             done = harness.last_done
@@ -112,25 +90,15 @@ def trace(
     console.print(f"{wanted} · {engine} · {adapter_name(environment.get('adapter'))}")
     Printer(console).report(report)
     if report.status in ("skip", "error") or found is None or done is None:
-        kind = report.error.kind if report.error else ""
-        ended = ENDED if kind in ("timeout", "device-lost") else NOTHING_RAN
-        raise typer.Exit(USAGE if report.status == "skip" else ended)
+        results = Results()
+        results.add(Selected(wanted, named=True), report)
+        raise typer.Exit(results.exit_code() or NOTHING_RAN)
     failed = report.status == "fail"
     show_steps(
         console, found, list(done.traced), float(wanted.scale_f32), failed=failed, every=rows
     )
     show_values(console, found)
-    if json_file is not None:
-        text = json.dumps(trace_report.to_dict(found, wanted, done, kappa, failed=failed), indent=1)
-        _write(json_file, text.encode())
-    if npz_file is not None:
-        _write(npz_file, trace_report.npz(found))
+    write_json(json_file, trace_report.to_dict(found, wanted, done, kappa, failed=failed))
+    write_each((npz_file, lambda path: write_bytes(path, trace_report.npz(found))))
     if found.departure is not None or report.status != "pass":
         raise typer.Exit(FAILED)
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise CaseError(f"{path} cannot be written: {error.strerror or error}") from None

@@ -10,6 +10,7 @@ from typing import Any
 from server import grammar, own_kernel
 from server.bench_console import BenchPrinter
 from server.cases import Case
+from server.cli_files import write_each
 from server.console import Printer, make_console
 from server.errors import CaseError, CompileError, ManifestError
 from server.harness import Harness
@@ -158,16 +159,7 @@ class Checking:
 
     def _write(self, results: Results) -> None:
         json_file, junit_file = self._files
-        for path, write in (
-            (json_file, results.write_json),
-            (junit_file, partial(write_junit, results)),
-        ):
-            try:
-                if path is not None:
-                    write(path)
-            except OSError as error:
-                reason = error.strerror or error
-                raise CaseError(f"{path} cannot be written: {reason}") from None
+        write_each((json_file, results.write_json), (junit_file, partial(write_junit, results)))
 
     def _say(self, text: str) -> None:
         self._console.print(text)

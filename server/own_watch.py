@@ -7,6 +7,7 @@ from pathlib import Path
 
 from watchfiles import watch
 
+from server.errors import CaseError
 from server.report import Report
 
 QUIET_MS = 20  # an editor writes a file in several steps; what follows within this belongs to it
@@ -18,19 +19,26 @@ def saves(folders: Sequence[Path], changed: Callable[[], set[str]]) -> Iterator[
     """What ``changed()`` says each time it says anything: asked after every save in the folders.
 
     It compares contents, so that what is saved while cases run is not missed, and what is saved as
-    it was is no news. Raises KeyboardInterrupt when Ctrl+C is pressed.
+    it was is no news. Raises KeyboardInterrupt when Ctrl+C is pressed, CaseError where files cannot
+    be watched.
     """
-    for _ in watch(
-        *[folder.resolve() for folder in folders],
-        step=QUIET_MS,
-        debounce=LONGEST_MS,
-        rust_timeout=LOOK_MS,
-        yield_on_timeout=True,
-        recursive=False,
-        watch_filter=None,
-    ):
-        if names := changed():
-            yield names
+    try:
+        for _ in watch(
+            *[folder.resolve() for folder in folders],
+            step=QUIET_MS,
+            debounce=LONGEST_MS,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            recursive=False,
+            watch_filter=None,
+        ):
+            if names := changed():
+                yield names
+    except (OSError, RuntimeError) as error:  # watchfiles raises both
+        raise CaseError(
+            f"--watch: the system does not tell of saves here ({error}); with "
+            "WATCHFILES_FORCE_POLLING=1 in the environment files are looked at instead"
+        ) from None
 
 
 def side_by_side(before: Mapping[str, Report], now: Sequence[Report]) -> list[str]:

@@ -27,7 +27,6 @@ BACKWARD_KINDS = {"L": 1, "delta": 2, "P": 3, "dP": 4, "dS": 5}
 PASSES = {"dQ": 16, "dK, dV": 32}
 MARKS = {"dQ": "_dq", "dK, dV": "_dkdv"}
 """In the names of the kernels."""
-COLUMNS = {"O": "channel"}  # what goes across; the others have keys
 FORWARD = "forward"
 MOST_ROWS = 512
 """Rows of a query tile: no kernel has more than a quarter of that."""

@@ -131,7 +131,7 @@ def decode(words: Words) -> Told:
 
 def values(told: Told) -> list[Value]:
     """What dbg(), dbg_u() and dbg4() told, by tag, workgroup and invocation."""
-    at = np.flatnonzero(told.kind >= DBG_F32)
+    at = np.flatnonzero((told.kind >= DBG_F32) & (told.kind < DBG_VEC4 + 4))
     order = np.lexsort((told.kind[at], told.where[at], told.c[at], told.a[at]))
     found = []
     for n in at[order]:

@@ -241,12 +241,14 @@ def test_a_count_beyond_the_buffer_reads_nothing_beyond_it() -> None:
 def test_values_of_dbg_come_sorted_with_their_types() -> None:
     words = np.zeros(HEAD_WORDS + 4 * 8, np.uint32)
     one = np.array([1.5], np.float32).view(np.uint32)[0]
-    words[0] = 4
-    words[HEAD_WORDS:].reshape(-1, 4)[:4] = [
+    words[0] = 6
+    words[HEAD_WORDS:].reshape(-1, 4)[:6] = [
         (241 << 24 | 2, 7, 1, 2**32 - 1),
         (240 << 24 | 3, 7, 0, one),
         (246 << 24 | 0, 3, 0, one),
         (2 << 24, 0, 0, one),  # a trace's
+        (248 << 24, 3, 0, one),  # nobody's: there is no fifth component
+        (255 << 24, 3, 0, one),
     ]
     got = [(v.tag, v.workgroup, v.invocation, v.component, v.value) for v in values(decode(words))]
     assert got == [(3, 0, 0, 2, 1.5), (7, 0, 3, None, 1.5), (7, 1, 2, None, 2**32 - 1)]
