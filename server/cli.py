@@ -32,7 +32,7 @@ from server.console import make_console
 from server.errors import CaseError, DeviceLost, HarnessError, NoAdapter, NoBrowser, Timeout
 from server.results import ENDED, FAILED, INTERRUPTED, NOTHING_RAN, USAGE
 from server.suites import SUITES, suite
-from server.terminal import never_fail, visible
+from server.terminal import end_output, never_fail, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -96,6 +96,8 @@ def main() -> None:
     except HarnessError as error:
         print(f"fa2: {visible(error.message)}", file=sys.stderr)
         sys.exit(_code(error))
+    finally:
+        end_output()
 
 
 def _code(error: HarnessError) -> int:

@@ -74,8 +74,8 @@ def tune(
         path = out or tuned.path_of(known, tuned.tuned_folder())
         chosen = named or tables.default_cases(bool(known.get("fallback")))
         console.print(
-            f"tuning {len(chosen)} cases · {harness.environment.get('engine')} · "
-            f"{adapter_name(known)}"
+            f"tuning {len(chosen)} case{'s' * (len(chosen) != 1)} · "
+            f"{harness.environment.get('engine')} · {adapter_name(known)}"
         )
         bar = ProgressBar(console)
 

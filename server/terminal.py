@@ -5,6 +5,7 @@ A page tells its name, a repro its engine, a compiler quotes a line of a kernel 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from io import TextIOWrapper
@@ -31,6 +32,15 @@ def never_fail() -> None:
     """What stdout's encoding lacks becomes "?": a κ on a Windows pipe ends no command."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+
+
+def end_output() -> None:
+    """Writes out what stdout still holds. Whoever reads it may have left, as `head` does."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left goes nowhere; the interpreter would try again at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class VisibleConsole(Console):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import pytest
@@ -52,3 +53,13 @@ def test_an_encoding_without_greek_letters_ends_no_command(monkeypatch: pytest.M
     cli.main()
     sys.stdout.flush()
     assert raw.getvalue().strip() == b"? = 4"
+
+
+def test_whoever_stops_reading_hears_no_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    stdout = os.fdopen(writer, "w", encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", stdout)
+    monkeypatch.setattr(cli, "app", lambda: print("more than `head` wants"))
+    cli.main()
+    stdout.close()
