@@ -9,6 +9,8 @@ import { ShaderCheck } from "./shader-check.js";
 
 /** The case field is typed into: who types fast is not told of half a word. */
 const CHOOSING_MS = 200;
+/** So is a text. */
+const TYPING_MS = 350;
 
 /**
  * The case on show: what the server makes of its name, and what the compiler says of its shaders.
@@ -28,6 +30,8 @@ export class CaseCheck {
   #turn = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #choosing;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #typing;
 
   /**
    * @param {Pick<import("./context.js").Context, "transport" | "devices" | "tables">} context
@@ -47,9 +51,11 @@ export class CaseCheck {
     return this.#checkedKeys.includes(key) && hasErrors(this.checked?.messages ?? []);
   }
 
-  /** A text is another one: what is known is of the earlier. */
+  /** A text is another one: what is known is of the earlier. It is checked once nobody types. */
   touched() {
     this.#checkedKeys = [];
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => this.again(), TYPING_MS);
   }
 
   /** Another case may be on show. @param {string} key of it: see `keyOf` */
@@ -66,6 +72,7 @@ export class CaseCheck {
    * @returns {Promise<boolean>} false: they do not compile
    */
   async again() {
+    clearTimeout(this.#typing);
     if (this.job === null && this.key) return this.#find();
     const turn = ++this.#turn;
     const keys = this.job ? [this.key, keyOf(this.job.case, {})] : [];

@@ -2,6 +2,7 @@
 import { CaseCheck, keyOf } from "../case-check.js";
 import { EditBuffers } from "../edit-buffers.js";
 import { KernelResults } from "../kernel-results.js";
+import { lazy } from "../lazy.js";
 import { OwnTexts } from "../own-texts.js";
 import { asRunError, RunError } from "../run-error.js";
 import { EditorPanel } from "../ui/editor-panel.js";
@@ -10,8 +11,6 @@ import { EditorPanel } from "../ui/editor-panel.js";
 /** @typedef {import("../attention/index.js").Message} Message */
 /** @typedef {import("../ui/editor.js").Editor} Editor */
 
-/** Who types fast is not told of half a word. */
-const TYPING_MS = 350;
 /** Saves that follow each other at once are one: an editor that saves all files. */
 const SAVING_MS = 25;
 
@@ -29,8 +28,9 @@ export class KernelSection {
   #panel;
   /** @type {Editor | null} */
   #editor = null;
-  /** @type {Promise<void> | null} */
-  #loading = null;
+  #making = lazy(() => this.#makeEditor());
+  /** Counts texts asked for: one that is late for what is asked now is not put on show. */
+  #turn = 0;
   /** Somebody looks at the section, or a file was saved: from then on cases are looked into. */
   #awake = false;
   #ready = false;
@@ -52,8 +52,8 @@ export class KernelSection {
   #saves = {};
   /** @type {Set<string>} */
   #justSaved = new Set();
-  /** @type {Partial<Record<"typing" | "saving", ReturnType<typeof setTimeout>>>} */
-  #timers = {};
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #saving;
 
   /** @param {import("../context.js").Context} context */
   constructor(context) {
@@ -154,28 +154,36 @@ export class KernelSection {
 
   async #load() {
     this.#awake = true;
-    this.#loading ??= import("../ui/editor.js").then(async ({ Editor }) => {
-      this.#editor = new Editor(this.#panel.host, {
-        onEdit: (name, text) => this.#edit(name, text),
-        onRun: () => this.#run(),
-      });
-      this.#all = await this.#case.files();
-      if (this.#shown) await this.#open(this.#shown);
-    });
     this.#look();
-    await this.#loading;
+    try {
+      await this.#making();
+    } catch (error) {
+      return this.#panel.say(`No editor: ${asRunError(error).message}`);
+    }
     this.#draw();
+  }
+
+  async #makeEditor() {
+    const { Editor } = await import("../ui/editor.js");
+    this.#editor = new Editor(this.#panel.host, {
+      onEdit: (name, text) => this.#edit(name, text),
+      onRun: () => this.#run(),
+    });
+    this.#all = await this.#case.files();
+    if (this.#shown) await this.#open(this.#shown);
   }
 
   /** @param {string} name of a file, or of another part's text */
   async #open(name) {
     const own = this.#own.get(name);
+    const turn = ++this.#turn;
     try {
       if (!own) this.#buffers.open(name, await this.#case.shaders.text(name));
     } catch (error) {
       this.#panel.say(asRunError(error).message);
       return;
     }
+    if (turn !== this.#turn) return;
     this.#shown = name;
     this.#editor?.show(name, own ? own.text : this.#buffers.text(name));
     this.#draw();
@@ -223,8 +231,6 @@ export class KernelSection {
   #changed() {
     this.#case.touched();
     this.#fromRun = [];
-    clearTimeout(this.#timers.typing);
-    this.#timers.typing = setTimeout(() => this.#case.again(), TYPING_MS);
     this.#draw({ typing: true });
   }
 
@@ -239,12 +245,7 @@ export class KernelSection {
   async #run() {
     const own = this.#own.get(this.#shown);
     if (own) return own.onRun();
-    if (this.#runnable && (await this.#checkNow())) await this.#start();
-  }
-
-  #checkNow() {
-    clearTimeout(this.#timers.typing);
-    return this.#case.again();
+    if (this.#runnable && (await this.#case.again())) await this.#start();
   }
 
   async #start() {
@@ -286,8 +287,8 @@ export class KernelSection {
     this.#case.shaders.forget(path);
     (await this.context.runner).reload();
     if (sha256 !== null) await this.#reread(path);
-    clearTimeout(this.#timers.saving);
-    this.#timers.saving = setTimeout(() => this.#afterSave(), SAVING_MS);
+    clearTimeout(this.#saving);
+    this.#saving = setTimeout(() => this.#afterSave(), SAVING_MS);
   }
 
   /** What lies on disk now, for a file that is open. @param {string} path */
@@ -305,7 +306,7 @@ export class KernelSection {
     this.#look();
     if (this.#all.length && saved.some((path) => !this.#all.includes(path)))
       this.#all = await this.#case.files();
-    const compiles = await this.#checkNow();
+    const compiles = await this.#case.again();
     const { job, checked } = this.#case;
     const concerned = saved.some(
       (path) => checked?.files.includes(path) && !this.#buffers.isEdited(path),

@@ -1,4 +1,5 @@
 // @ts-check
+import { keyOf } from "../case-check.js";
 import { OwnFiles } from "../own/files.js";
 import { asRunError } from "../run-error.js";
 import { OwnPanel } from "../ui/own.js";
@@ -111,6 +112,7 @@ export class OwnSection {
     this.#open.get(name)?.close();
     this.#open.delete(name);
     this.#listed();
+    this.#panel.focus(); // the button that was pressed is gone
     this.#check();
   }
 
@@ -157,7 +159,9 @@ export class OwnSection {
       const own = this.#files.own();
       if (own) {
         this.#suit(own.manifest.op ?? "forward");
-        const { spec } = await this.context.transport.get(`/api/cases/${this.#panel.case}`);
+        const { spec } = await this.context.transport.get(
+          `/api/cases/${keyOf(this.#panel.case, {})}`,
+        );
         const { checkOwn } = await import("../own/check.js");
         const { device } = await this.context.devices.acquire({});
         checked = await checkOwn(device, own, spec);

@@ -37,6 +37,8 @@ export class EditorPanel {
   #changes = /** @type {HTMLInputElement} */ (byId("kernel-changes"));
   #main = /** @type {HTMLElement} */ (document.querySelector("main"));
   #listed = "";
+  #told = "";
+  #edited = "";
   /** @type {Report | null} */
   #compared = null;
   host = byId("kernel-editor");
@@ -149,6 +151,9 @@ export class EditorPanel {
 
   /** @param {readonly Message[]} messages */
   messages(messages) {
+    const key = JSON.stringify(messages);
+    if (key === this.#told) return; // a button keeps the focus
+    this.#told = key;
     const line = (/** @type {Message} */ message) => {
       const { type, file, line, column, text } = message;
       const place = line > 0 ? `${file}:${line}:${column}` : file;
@@ -170,6 +175,9 @@ export class EditorPanel {
    * @param {[path: string, disk: string, text: string][]} edited
    */
   #edits(edited) {
+    const key = JSON.stringify(edited);
+    if (key === this.#edited) return;
+    this.#edited = key;
     byId("kernel-edits").hidden = edited.length === 0;
     const line = (/** @type {typeof edited[number]} */ [path, disk, text]) => {
       const { first, added, removed } = lineChange(disk, text);
@@ -185,8 +193,9 @@ export class EditorPanel {
       const save = h("a", { class: "button small", href: "#kernel", download: file }, "Download");
       save.setAttribute("aria-label", `Download ${path} as edited`);
       save.addEventListener("click", () => {
-        save.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-        setTimeout(() => URL.revokeObjectURL(save.href), 10_000);
+        const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+        save.href = url;
+        setTimeout(() => URL.revokeObjectURL(url), 10_000);
       });
       const size = h("span", { class: "muted mono nowrap" }, `+${added} −${removed}`);
       size.title = `${plural(added, "line")} for ${plural(removed, "line")}, from line ${first}`;

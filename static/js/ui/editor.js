@@ -143,8 +143,9 @@ export class Editor {
     this.#quiet = false;
   }
 
-  /** Lets go of a document that is not on show. @param {string} name */
+  /** Lets go of a document; the one on show makes room for none. @param {string} name */
   drop(name) {
+    if (name === this.#shown) this.show("", "");
     this.#aside.delete(name);
   }
 
@@ -209,7 +210,12 @@ export class Editor {
     });
     return EditorState.create({
       doc: text,
-      extensions: [attributes, this.#changes.of([]), this.extensions],
+      extensions: [
+        attributes,
+        EditorState.readOnly.of(!name),
+        this.#changes.of([]),
+        this.extensions,
+      ],
     });
   }
 }

@@ -75,6 +75,11 @@ export class OwnPanel {
     this.#case.value = text;
   }
 
+  /** Where one gives files. */
+  focus() {
+    byId("own-pick").focus();
+  }
+
   /** @param {boolean} runnable */
   enable(runnable) {
     for (const button of this.#buttons) button.disabled = !runnable;
