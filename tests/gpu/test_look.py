@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from page_tab import Tab, broken, chromium_browsers
-
-from server.service import Service
+from page_tab import Tab, broken
 
 PHONE = {"width": 390, "height": 844}
 TABLET = {"width": 820, "height": 1180}
@@ -32,26 +28,6 @@ _WATCH_SHIFTS = """() => {
     }
   }).observe({ type: "layout-shift" });
 }"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (one,):
-        yield one
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with Service() as running:
-        yield running
-
-
-@pytest.fixture
-def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
-    yield tab
-    tab.close()
-    assert tab.complaints == []
 
 
 @pytest.mark.parametrize(
@@ -82,6 +58,17 @@ def test_no_width_scrolls_sideways(tab: Tab) -> None:
         tab.page.set_viewport_size({"width": width, "height": 900})
         tab.page.wait_for_timeout(150)  # drawings follow a frame later
         assert tab.page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+def test_a_phone_shows_the_first_links_first(tab: Tab) -> None:
+    tab.page.set_viewport_size(PHONE)
+    tab.open("&suite=seed")
+    at_start = "() => document.querySelector('#sections').scrollLeft === 0"
+    tab.page.wait_for_function(at_start)
+    tab.page.locator("#trace").evaluate("(part) => part.scrollIntoView({ behavior: 'instant' })")
+    tab.page.locator("#sections [aria-current]", has_text="Trace").wait_for()
+    tab.page.evaluate("() => scrollTo({ top: 0, behavior: 'instant' })")
+    tab.page.wait_for_function(at_start)
 
 
 def test_stop_ends_a_long_case_within_two_seconds_and_the_next_case_runs(tab: Tab) -> None:

@@ -35,6 +35,7 @@ export class SectionNav {
   #mark() {
     const parts = [...this.#links.keys()].filter((part) => this.#visible.has(part));
     const current = parts.find(({ id }) => `#${id}` === location.hash) ?? parts[0];
+    if (!current) this.nav.scrollLeft = 0; // above the first part
     for (const [part, link] of this.#links) {
       if (part === current) {
         link.setAttribute("aria-current", "true");
