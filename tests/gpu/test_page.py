@@ -65,6 +65,16 @@ def test_a_case_is_typed_run_and_read_by_keyboard_alone(tab: Tab) -> None:
     assert tab.complaints == []
 
 
+def test_a_browser_that_keeps_nothing_for_the_page_shows_it_all_the_same(tab: Tab) -> None:
+    tab.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', "
+        "{ get() { throw new DOMException('refused', 'SecurityError'); } })"
+    )
+    tab.open()
+    assert tab.page.is_checked("#single-keys")
+    assert tab.complaints == []
+
+
 def test_a_refused_request_says_why_and_the_next_one_runs(tab: Tab) -> None:
     tab.open()
     tab.run("forward:T=16,D=8,colour=red")

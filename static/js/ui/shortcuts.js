@@ -1,4 +1,5 @@
 // @ts-check
+import { storageOf } from "../page-name.js";
 import { byId } from "./dom.js";
 
 /** Where the choice about keys without Ctrl is remembered. */
@@ -23,9 +24,10 @@ export class Shortcuts {
     this.run = run;
     /** @type {Record<string, () => void>} */
     this.keys = { ...keys, "?": () => this.#dialog.showModal() };
-    this.#single.checked = localStorage.getItem(REMEMBERED) !== "off";
+    const storage = storageOf(window);
+    this.#single.checked = storage?.getItem(REMEMBERED) !== "off";
     this.#single.addEventListener("change", () => {
-      localStorage.setItem(REMEMBERED, this.#single.checked ? "on" : "off");
+      storage?.setItem(REMEMBERED, this.#single.checked ? "on" : "off");
     });
     byId("help").addEventListener("click", () => this.#dialog.showModal());
     this.#dialog.addEventListener("click", ({ target }) => {

@@ -50,7 +50,7 @@ export class TraceSteps {
           h(
             "span",
             {},
-            h("b", {}, h("span", { class: "trace-mark", "aria-hidden": true }, mark), step.title),
+            h("b", {}, h("span", { class: "trace-mark", "aria-hidden": "true" }, mark), step.title),
             h("small", {}, `keys ${first}–${end - 1}`),
             h("small", { class: "trace-word" }, `${word}${parting}`),
           ),
