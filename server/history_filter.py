@@ -69,6 +69,10 @@ def glob(name: str, pattern: str) -> str:
     """
     if len(pattern) > LONGEST:
         raise CaseError(f"{name} has {len(pattern)} characters; a pattern takes {LONGEST}")
+    if any(
+        "\ud800" <= sign <= "\udfff" for sign in pattern
+    ):  # bytes of a terminal that are no text
+        raise CaseError(f"{name}={ascii(pattern)[:60]} is no text in UTF-8")
     if not any(sign in pattern for sign in "*?["):
         return f"*{pattern}*"
     return pattern.replace("[!", "[^")  # as fnmatch has it

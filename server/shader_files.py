@@ -13,12 +13,20 @@ from server.errors import CaseError
 def shader_paths(static: Path) -> frozenset[str]:
     """The paths of all shader files, with ``/`` between folders.
 
+    A link that leads out of the folder is none: pages are not served it, and what it leads to is
+    not to be copied into histories and repros.
+
     >>> from server.paths import STATIC
     >>> "common/params.wgsl" in shader_paths(STATIC)
     True
     """
     folder = static / "shaders"
-    return frozenset(path.relative_to(folder).as_posix() for path in folder.rglob("*.wgsl"))
+    inside = folder.resolve()
+    return frozenset(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.wgsl")
+        if not path.is_symlink() or path.resolve().is_relative_to(inside)
+    )
 
 
 def texts(static: Path) -> dict[str, bytes]:

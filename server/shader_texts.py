@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from server.shader_files import shader_paths
+
 NOT_ATTENTION = ("train/", "bench/")
 REGISTRY = "kernels.json"  # which kernels and tiles there were to choose from
 
@@ -12,16 +14,17 @@ class ShaderTexts:
     """Reads a file again only when its time or size has changed."""
 
     def __init__(self, static: Path) -> None:
-        self._folder = static / "shaders"
+        self._static = static
         self._registry = static / "js" / "attention" / REGISTRY
         self._known: dict[str, tuple[tuple[int, int], str]] = {}
 
     def all(self) -> dict[str, str]:
         """Texts by path, ``/`` between folders; what cannot be read is left out."""
         found = {}
-        for file in sorted(self._folder.rglob("*.wgsl")):
-            path = file.relative_to(self._folder).as_posix()
-            if not path.startswith(NOT_ATTENTION) and (text := self._read(file, path)) is not None:
+        for path in sorted(shader_paths(self._static)):
+            if path.startswith(NOT_ATTENTION):
+                continue
+            if (text := self._read(self._static / "shaders" / path, path)) is not None:
                 found[path] = text
         if (text := self._read(self._registry, REGISTRY)) is not None:
             found[REGISTRY] = text

@@ -13,8 +13,11 @@ import pytest
 from conftest import Live, Serve
 from fake_page import FakePage
 
+from server import shader_files
+from server.errors import CaseError
 from server.paths import STATIC
 from server.settings import Settings
+from server.shader_texts import ShaderTexts
 
 SHIPPED = "common/masking.wgsl"
 
@@ -48,6 +51,20 @@ def test_all_shader_files_are_listed_with_the_hash_of_what_is_served(live: Live)
         "sha256": hashlib.sha256(served).hexdigest(),
         "size_bytes": len(served),
     }
+
+
+def test_a_link_that_leads_out_of_the_folder_is_no_shader_file(static: Path) -> None:
+    folder, secret = static / "shaders", static / "secret.wgsl"
+    secret.write_text("not theirs")
+    before = set(shader_files.texts(static))
+    (folder / "out.wgsl").symlink_to(secret)
+    (folder / "within.wgsl").symlink_to(folder / SHIPPED)
+    (folder / "gone.wgsl").symlink_to(folder / "nowhere.wgsl")
+    found = shader_files.texts(static)
+    assert set(found) - before == {"within.wgsl"}
+    assert ShaderTexts(static).all().keys() & {"out.wgsl", "within.wgsl"} == {"within.wgsl"}
+    with pytest.raises(CaseError, match="which is no shader file"):
+        shader_files.check(["out.wgsl"], static)
 
 
 def test_a_case_is_told_as_a_job_tells_it(live: Live) -> None:

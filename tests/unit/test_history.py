@@ -112,6 +112,7 @@ def test_pages_follow_one_another_without_gap_or_repeat(path: Path) -> None:
         ({"since": "yesterday"}, "since='yesterday' is no time"),
         ({"limit": 0}, "limit=0: 1 to 1000"),
         ({"case": "x" * 201}, "case has 201 characters"),
+        ({"kernel": "\udcff"}, "is no text in UTF-8"),
     ],
 )
 def test_a_filter_that_says_nothing_is_refused(
