@@ -40,6 +40,8 @@ export class Session {
   own = false;
   /** @type {Promise<unknown>} a request for runs, whose jobs may arrive before its answer */
   #requested = Promise.resolve();
+  /** @type {Promise<string[]> | null} that request, as its asker sees it */
+  #asking = null;
   /** @type {Set<string>} runs that were stopped here and may still be heard of */
   #calledOff = new Set();
   /** @type {ReturnType<typeof setTimeout> | undefined} progress that waits to be told */
@@ -91,13 +93,22 @@ export class Session {
   }
 
   /**
-   * Asks the server for runs on this page.
+   * Asks the server for runs on this page. Who asks while that is not answered yet (a double
+   * press) is given the same answer.
    *
    * @param {import("./context.js").RunBody} what
    * @returns {Promise<string[]>} the cases as the server understands them
    * @throws {RunError} the server's refusal
    */
-  async start(what) {
+  start(what) {
+    this.#asking ??= this.#ask(what).finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  /** @param {import("./context.js").RunBody} what */
+  async #ask(what) {
     const request = this.transport.requestRuns(what);
     this.#requested = request.catch(() => {});
     const { runs, cases } = await request;

@@ -303,3 +303,17 @@ test("a run that another page does shows where it is and ends with the verdict",
   session.progressed(run, { phase: "upload", done: 0, total: 1 }, "pixel8");
   assert.deepEqual([session.over, activity.at(-1)], [true, ""], "late news change nothing");
 });
+
+test("a double press asks for its runs once", async () => {
+  const { server, session, started } = bench();
+  const [one, other] = await Promise.all([
+    session.start({ suite: "seed" }),
+    session.start({ suite: "seed" }),
+  ]);
+  assert.equal(one, other);
+  assert.equal(server.runs.length, SUITE.length);
+  await settled(20);
+  assert.deepEqual(started, SUITE);
+  await session.start({ suite: "seed" });
+  assert.equal(server.runs.length, 2 * SUITE.length);
+});

@@ -245,7 +245,7 @@ export class KernelSection {
   async #run() {
     const own = this.#own.get(this.#shown);
     if (own) return own.onRun();
-    if (this.#runnable && (await this.#case.again())) await this.#start();
+    if (this.#runnable && (await this.#case.again()) && this.#runnable) await this.#start();
   }
 
   async #start() {

@@ -196,7 +196,7 @@ export class OwnSection {
     await this.#check();
     try {
       const own = this.#own();
-      if (!own) return;
+      if (!own || this.#running) return; // pressed twice
       const what = suite ? { suite: "own" } : { case: this.#panel.case };
       const { kappa } = this.context.options;
       await this.context.start({ ...what, own, ...(kappa && { kappa: Number(kappa) }) });
