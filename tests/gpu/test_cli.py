@@ -196,6 +196,7 @@ def test_serve_refuses_other_machines_unless_told_and_then_prints_a_token() -> N
     assert process.stdout is not None
     with process.stdout:
         assert re.search(r"/webgpu-test\?token=[\w-]{43}$", process.stdout.readline())
-        assert "https" in process.stdout.readline()
+        assert "the token in the URL is the key" in process.stdout.readline()
+        assert "WebGPU exists only on https" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
