@@ -108,3 +108,19 @@ def test_an_edit_is_checked_and_run_from_the_editor(tab: Tab) -> None:
     says(tab, "is understood and compiles")
     tab.page.keyboard.press("Control+Enter")
     tab.headline("1 FAIL")
+
+
+def test_a_file_that_is_removed_leaves_the_editor(tab: Tab) -> None:
+    tab.page.fill("#case", "forward:T=0")  # refused: no kernel of ours takes the place
+    tab.page.press("#case", "Tab")
+    give(tab, "row_per_invocation", "wgsl", "json")
+    tab.page.click("text=Edit row_per_invocation.wgsl")
+    editor = tab.page.locator("#kernel-editor .cm-content")
+    editor.get_by_text("fn main").wait_for(timeout=SOON_MS)
+    tab.page.click("text=Remove row_per_invocation.wgsl")
+    assert tab.page.evaluate("document.activeElement.id") == "own-pick"
+    says(tab, "No kernel is loaded.")
+    editor.click()
+    tab.page.keyboard.type("x")
+    assert editor.inner_text().strip() == ""
+    tab.complaints[:] = [said for said in tab.complaints if "422" not in said]
