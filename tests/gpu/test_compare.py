@@ -3,42 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
 from fa2_process import fa2
-from page_tab import Tab, broken, chromium_browsers
+from page_tab import Tab, broken
 
 from server.harness import Harness
-from server.service import Service
-from server.settings import Settings
 
 CASE = "forward:T=24,H=2,D=8"
 WRONG = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (one,):
-        yield one
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    history = tmp_path_factory.mktemp("compare") / "history.sqlite"
-    settings = Settings(host="127.0.0.1", port=0, allow_remote=False, token=None, history=history)
-    with Service(settings) as running:
-        yield running
-
-
-@pytest.fixture
-def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
-    yield tab
-    tab.close()
-    assert tab.complaints == []
 
 
 def compare(tab: Tab) -> str:

@@ -40,12 +40,6 @@ def chromium(browsers: list[Any]) -> Any:
     return browsers[0]
 
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with Service() as running:
-        yield running
-
-
 OpenTab = Callable[[str], Tab]
 
 

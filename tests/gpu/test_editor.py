@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_tab import SOON_MS, Tab, broken, chromium_browsers
+from page_tab import SOON_MS, Tab, broken
 
 from server.paths import STATIC
 from server.service import Service
@@ -21,12 +21,6 @@ KERNEL = "fa2_forward.wgsl"
 CASE = "forward:T=24,H=2,D=8,kernel=fa2_forward"
 RIGHT = "let kv_head = item.h / params.group;"
 WRONG = "let kv_head = 0u;"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (started,):
-        yield started
 
 
 @pytest.fixture(scope="module")

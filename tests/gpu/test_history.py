@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fa2_process import fa2
-from page_tab import SOON_MS, Tab, broken, chromium_browsers
+from page_tab import SOON_MS, Tab, broken
 
 from server.harness import Harness
 from server.history import History
 from server.replay import replay
 from server.repro_file import read_repro
 from server.service import Service
-from server.settings import Settings
 
 CASE = "forward:T=40,H=2,D=8,kernel=fa2_forward"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (one,):
-        yield one
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    path = tmp_path_factory.mktemp("history") / "history.db"
-    with Service(Settings(port=0, history=path)) as running:
-        yield running
-
-
-@pytest.fixture
-def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
-    yield tab
-    tab.close()
 
 
 def kept(tab: Tab, run: str) -> bool:

@@ -7,44 +7,17 @@ from __future__ import annotations
 import io
 import shlex
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fa2_process import fa2
-from page_tab import Tab, broken, chromium_browsers
-
-from server.service import Service
-from server.settings import Settings
+from page_tab import Tab, broken
 
 CASE = "forward:T=24,H=2,D=8,kernel=fa2_forward"
 RIGHT = "let kv_head = item.h / params.group;"
 WRONG = "let kv_head = 0u;"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (one,):
-        yield one
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    history = tmp_path_factory.mktemp("journeys") / "history.sqlite"
-    settings = Settings(host="127.0.0.1", port=0, allow_remote=False, token=None, history=history)
-    with Service(settings) as running:
-        yield running
-
-
-@pytest.fixture
-def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    name = request.node.name.removeprefix("test_journey_")
-    tab = Tab.of(chromium, service, name, accept_downloads=True)
-    yield tab
-    tab.close()
-    assert tab.complaints == []
 
 
 def saved(tab: Tab, link: Any) -> Path:

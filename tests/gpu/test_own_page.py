@@ -6,25 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from page_tab import SOON_MS, Tab, chromium_browsers
+from page_tab import SOON_MS, Tab
 
 from server.paths import STATIC
 from server.service import Service
 
 EXAMPLES = STATIC.parent / "examples"
 CASE = "forward:T=20,H=2,D=8"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_browsers(True) as (started,):
-        yield started
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with Service() as running:
-        yield running
 
 
 @pytest.fixture
