@@ -312,7 +312,7 @@ test("a double press asks for its runs once", async () => {
   ]);
   assert.equal(one, other);
   assert.equal(server.runs.length, SUITE.length);
-  await settled(20);
+  while (session.busy) await settled();
   assert.deepEqual(started, SUITE);
   await session.start({ suite: "seed" });
   assert.equal(server.runs.length, 2 * SUITE.length);
