@@ -13,6 +13,7 @@ from server.atomic import write_bytes
 from server.cases import Case
 from server.cli_files import write_each, write_json
 from server.cli_groups import grouped
+from server.cli_history import NoHistoryOption
 from server.cli_options import DeviceOptions, KappaOption, TimeoutOption
 from server.console import Printer, make_console
 from server.harness import Harness
@@ -55,6 +56,7 @@ def trace(
     timeout: TimeoutOption = 60.0,
     *,
     place: DeviceOptions,
+    no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all rows of all steps.")
     ] = None,
@@ -75,7 +77,8 @@ def trace(
         changes["seed"] = grammar.read_value("seed", seed)
     wanted = wanted.replace(**changes)
     console = make_console()
-    with Harness(timeout_s=timeout, **place.arguments()) as harness:
+    history = not no_history and "trace"
+    with Harness(timeout_s=timeout, history=history, **place.arguments()) as harness:
         environment = harness.environment
         named = {"b": b, "h": h, "i_tile": tile, "j_tile": key_tile}
         asked = {name: n for name, n in named.items() if n is not None}

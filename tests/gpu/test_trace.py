@@ -14,6 +14,7 @@ from page_tab import SOON_MS, Tab, chromium_browsers
 
 from server.cases import Case
 from server.cli import app
+from server.history import History
 from server.harness import Harness
 from server.service import Service
 from server.trace import Trace
@@ -243,8 +244,11 @@ def test_the_page_lists_what_dbg_told(tab: Tab) -> None:
     assert tab.complaints == []
 
 
-def test_the_command_prints_the_steps_and_the_sentence(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_prints_the_steps_and_the_sentence(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "trace.json"
+    monkeypatch.setenv("FA2_HISTORY", str(tmp_path / "history.db"))
     with pytest.raises(SystemExit) as end:
         app(["trace", "forward:T=40,D=8,kernel=fa2_forward", "--tile=1", "--rows", f"--json={out}"])
     assert end.value.code == 0
@@ -253,3 +257,5 @@ def test_the_command_prints_the_steps_and_the_sentence(tmp_path: Path, capsys: A
     assert "row 32: m_i " in said
     steps = json.loads(out.read_text())["steps"]
     assert [step["title"] for step in steps] == ["key tile 0", "key tile 1", "key tile 2"]
+    kept = [(row["origin"], row["status"]) for row in History(tmp_path / "history.db").rows()]
+    assert kept == [("trace", "pass")]
