@@ -14,8 +14,8 @@ from page_tab import SOON_MS, Tab, chromium_browsers
 
 from server.cases import Case
 from server.cli import app
-from server.history import History
 from server.harness import Harness
+from server.history import History
 from server.service import Service
 from server.trace import Trace
 from server.trace_words import sentence
