@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from fa2_process import fa2
 from page_tab import Tab, broken
 
@@ -48,6 +49,7 @@ def test_two_shipped_kernels_are_judged_and_timed_side_by_side(tab: Tab) -> None
     assert "kernel=baseline" in tab.page.inner_text("#detail")
 
 
+@pytest.mark.slow
 def test_an_earlier_run_that_was_wrong_is_wrong_again(tab: Tab) -> None:
     tab.open()
     run = tab.service.store.submit(f"{CASE},kernel=fa2_forward", page=tab.id, shaders=WRONG)

@@ -87,6 +87,7 @@ def program(tmp_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str
         process.wait(10)
 
 
+@pytest.mark.slow
 def test_a_run_is_done_on_the_page_that_is_chosen_and_shown_where_it_was_asked_for(
     opened: OpenTab,
 ) -> None:

@@ -135,6 +135,7 @@ def test_a_crash_of_the_gpu_process_ends_in_an_error_and_the_next_case_passes(
             assert own.launched is first, "the page should have recovered by itself"
 
 
+@pytest.mark.slow
 def test_a_killed_browser_ends_in_an_error_and_the_next_case_passes(own: Harness) -> None:
     with while_it_runs(own, lambda: kill(own)):
         report = own.run(CASE, kernel="fa2_forward", shaders=ENDLESS, timeout_s=LONG_S)

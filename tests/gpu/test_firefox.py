@@ -71,7 +71,7 @@ def test_a_broken_storage_of_shader_f16_fails(firefox: Harness, mutant: Mutant) 
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
-@pytest.mark.parametrize("op", ["forward", "backward"])
+@pytest.mark.parametrize("op", ["forward", pytest.param("backward", marks=pytest.mark.slow)])
 def test_the_kernels_for_real_gpus_pass_on_firefox(firefox: Harness, op: str, dtype: str) -> None:
     """Three key tiles, ragged edges, two chunks of channels the last of which is not full."""
     kernel = f"fa2_{op}_wide"

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fa2_process import fa2
 from page_tab import SOON_MS, Tab, broken
 
@@ -78,6 +79,7 @@ def test_a_run_is_shared_found_in_the_history_and_replayed(
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_a_broken_kernel_replays_as_broken_here_and_on_the_command_line(
     tab: Tab, harness: Harness, tmp_path: Path
 ) -> None:

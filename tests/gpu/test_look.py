@@ -71,6 +71,7 @@ def test_a_phone_shows_the_first_links_first(tab: Tab) -> None:
     tab.page.wait_for_function(at_start)
 
 
+@pytest.mark.slow
 def test_stop_ends_a_long_case_within_two_seconds_and_the_next_case_runs(tab: Tab) -> None:
     tab.open()
     tab.run("backward:T=2048,H=4,D=64")

@@ -106,6 +106,7 @@ def test_forward_and_backward_give_what_the_reference_gives(harness: Harness) ->
         )
 
 
+@pytest.mark.slow
 def test_a_thousand_calls_leave_no_memory_behind(harness: Harness) -> None:
     body = """
       const [B, C, H] = [1, 16, 2];

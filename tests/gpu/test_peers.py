@@ -101,6 +101,7 @@ def test_a_right_peer_is_timed_beside_ours_a_slow_one_is_slower_a_wrong_one_is_n
     assert "o errs by 0.001" in wrong.message
 
 
+@pytest.mark.slow
 def test_a_backward_is_compared_with_its_forward_and_by_its_gradients(comparer: Comparer) -> None:
     case = Case.parse("backward:T=32,D=8")
     found = comparer.compare(case, jax=RIGHT, tfjs=WRONG.replace("{ o }", "{ o, ...others }"))

@@ -194,6 +194,7 @@ def test_the_page_shows_where_a_broken_kernel_parts(tab: Tab) -> None:
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_a_trace_that_is_not_of_the_run_on_show_says_so(tab: Tab) -> None:
     tab.open()
     store = tab.service.store

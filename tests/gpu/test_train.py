@@ -59,6 +59,7 @@ def test_fifty_steps_stay_with_numpy_and_the_command_says_by_how_much(tmp_path: 
     assert report["adapter"]["limits"]
 
 
+@pytest.mark.slow
 def test_a_tiny_model_overfits_one_batch(harness: Harness) -> None:
     seen: list[int] = []
 
@@ -154,6 +155,7 @@ def test_what_the_adapter_cannot_hold_is_refused_with_both_numbers() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_the_adapter_is_too_slow_for_is_refused_with_the_numbers() -> None:
     began = time.monotonic()
     done = fa2("train", "--bench", "--preset", "large", "--limit", "0.01")
@@ -168,6 +170,7 @@ def test_what_the_adapter_is_too_slow_for_is_refused_with_the_numbers() -> None:
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.slow
 def test_a_benchmark_prints_both_times_and_their_ratio() -> None:
     done = fa2("train", "--bench", "--preset", "tiny", "--steps", "1")
     assert done.returncode == 0, done.stdout
@@ -186,6 +189,7 @@ def test_without_an_adapter_it_ends_with_3_and_too_late_with_4() -> None:
     assert late.stdout.splitlines()[-1].startswith("ERROR: attention fa2, ")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_training_at_once_and_leaves_no_process(tmp_path: Path) -> None:
     file = tmp_path / "train.json"
     words = ["train", "--gate", "overfit", "--json", str(file)]

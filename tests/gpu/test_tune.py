@@ -69,6 +69,7 @@ def test_the_table_kept_for_an_adapter_is_used_from_the_next_run_on(
 
 
 @pytest.mark.usefixtures("harness")
+@pytest.mark.slow
 def test_fa2_tune_measures_and_writes_a_table(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     case = "forward:T=8,D=4,kernel=attn_fused_sv"  # two numbers, five candidates
