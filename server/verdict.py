@@ -239,8 +239,9 @@ def written(
                     "written",
                     name,
                     f"{name}: {_of(left)} elements were never written in pass {number} (the fill "
-                    f"0x{word:08x} is still there). Where: {where}",
-                    f"never written: {where}",
+                    f"0x{word:08x} is still there, as it is where a kernel adds to what the buffer "
+                    f"holds). Where: {where}",
+                    f"never written, or only added to: {where}",
                 )
     return None
 

@@ -104,6 +104,7 @@ def test_a_trace_and_a_comparison(tab: Tab) -> None:
 
 @pytest.mark.slow
 def test_dialogs_and_help(tab: Tab) -> None:
+    tab.open("&suite=seed")
     tab.page.click(".case-help")
     assert violations(tab) == ""
     tab.page.keyboard.press("Escape")
@@ -115,6 +116,7 @@ def test_dialogs_and_help(tab: Tab) -> None:
 
 @pytest.mark.slow
 def test_a_request_that_is_refused_and_a_filter_that_nothing_fits(tab: Tab) -> None:
+    tab.open("&suite=seed")
     tab.run("forward:T=8,D=8,colour=red")
     tab.page.locator(".notice-stop").wait_for()
     tab.page.fill("#filter", "nothing like it")
