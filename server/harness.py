@@ -19,12 +19,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from server import arrays, own_kernel
+from server import arrays, own_kernel, shader_files
 from server.bench import Bench
 from server.bench_report import BenchReport
 from server.benches import LEAST_SAMPLES
 from server.cases import Case
-from server.errors import BY_KIND, CaseError, CompileError, HarnessError, PageError
+from server.errors import BY_KIND, CompileError, HarnessError, PageError
 from server.harness_life import Life
 from server.paths import STATIC
 from server.report import Report
@@ -199,7 +199,7 @@ class Harness(Life):
         measured speed is refused. ``watch`` is called a few times a second with the losses so far.
         Returns a report whatever happened. Raises CaseError, NoBrowser, NoAdapter.
         """
-        _check_shaders(shaders or {})
+        shader_files.check(shaders or {}, STATIC)
         spec = TrainingSpec.of(
             preset, gate=gate, attention=attention, seed=seed, steps=steps, context=context
         )
@@ -241,7 +241,7 @@ class Harness(Life):
         """
         case = Case.parse(case) if isinstance(case, str) else case
         case = case if kernel is None else case.replace(kernel=kernel)
-        _check_shaders(shaders or {})
+        shader_files.check(shaders or {}, STATIC)
 
         def submit(service: Serving, page: str) -> Bench:
             return service.benches.submit(
@@ -274,7 +274,7 @@ class Harness(Life):
         timeout_s: float | None = None,
         inputs: dict[str, NDArray[Any]] | None = None,
     ) -> tuple[Report, Mapping[str, NDArray[Any]]]:
-        _check_shaders(shaders or {})
+        shader_files.check(shaders or {}, STATIC)
         options: dict[str, Any] = {
             "kappa": KAPPA if kappa is None else kappa,
             "timeout_s": self.timeout_s if timeout_s is None else timeout_s,
@@ -296,14 +296,6 @@ class Harness(Life):
             self.last_outputs, self.last_done = run.tensors, run.done
             self.last_told = run.told
             return report, self.last_outputs
-
-
-def _check_shaders(shaders: Mapping[str, str]) -> None:
-    folder = (STATIC / "shaders").resolve()
-    for name in shaders:
-        path = (folder / name).resolve()
-        if not (path.is_relative_to(folder) and path.is_file()):
-            raise CaseError(f"shaders names {name!r}; it must be the path of a file in {folder}")
 
 
 def _exception(report: Report) -> HarnessError:

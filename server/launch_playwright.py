@@ -6,6 +6,7 @@ crash events flowing while the caller waits for something else.
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import atexit
 import concurrent.futures
@@ -33,7 +34,7 @@ CLOSE_S = 5.0
 KEPT_LINES = 1000
 
 
-class Driven:
+class Driven(abc.ABC):
     """One Chromium, one page. Calls come from any thread; the work happens on the loop's.
 
     Raises NoBrowser, which ``advice`` closes, when ``_open`` fails.
@@ -60,13 +61,13 @@ class Driven:
             self.close()
             raise
 
+    @abc.abstractmethod
     async def _open(self, playwright: Playwright) -> Page:
         """Gets ``self._browser`` and an empty page of it."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     async def _let_go(self) -> None:
         """Ends what was begun in ``_open``, if it is there."""
-        raise NotImplementedError
 
     @property
     def console(self) -> list[str]:

@@ -167,5 +167,5 @@ def test_an_adapter_of_the_wrong_kind_is_refused(harness: Harness) -> None:
 
 def test_shaders_outside_the_shader_folder_are_refused(harness: Harness) -> None:
     for name in ("../js/page.js", "no-such.wgsl", "/etc/passwd"):
-        with pytest.raises(CaseError, match="must be the path of a file"):
+        with pytest.raises(CaseError, match="which is no shader file"):
             harness.run(CASE, shaders={name: "text"})

@@ -67,8 +67,7 @@ def test_right_results_pass_for_every_family_of_inputs(op, dist):
 
 def test_a_report_has_every_field_and_is_strict_json():
     found = verdict_on(BACKWARD).to_dict()
-    again = json.loads(json.dumps(found, allow_nan=False))
-    assert again == found
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert list(found) == [
         "case", "kernel", "status", "message", "outputs", "controls", "kappa", "input_sha256",
         "shader_sha256", "adapter", "engine", "passes", "elapsed_ns", "compile_ns",
