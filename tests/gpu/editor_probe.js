@@ -23,8 +23,10 @@ async function probe() {
   await until(() => document.querySelector("main").dataset.state === "idle");
   byId("kernel-editor").scrollIntoView();
   await until(() => byId("kernel-says").textContent.includes("compile on this device"));
-  const root = byId("kernel-editor").shadowRoot;
-  const content = root.querySelector(".cm-content");
+  // The compiler may speak before the editor has come, or while no file is open in it.
+  const open = '.cm-content[aria-label^="WGSL of"]';
+  const content = await until(() => byId("kernel-editor").shadowRoot?.querySelector(open));
+  const root = content.getRootNode();
   seen.font = getComputedStyle(content).fontFamily;
   seen.elements = root.querySelectorAll("style").length;
   content.focus();
