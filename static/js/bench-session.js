@@ -1,5 +1,5 @@
 // @ts-check
-import { asRunError } from "./run-error.js";
+import { asRunError, notBegun } from "./run-error.js";
 
 /** @typedef {import("./bench-runner.js").BenchJob} BenchJob */
 /** @typedef {import("./bench-runner.js").BenchRunner} BenchRunner */
@@ -130,11 +130,12 @@ export class BenchSession {
     const path = `/api/benches/${job.bench}`;
     this.#change(shown, { state: "running" });
     try {
-      const runner = await this.runner();
-      const done = await runner.run(job, {
+      const hooks = {
         signal: abort.signal,
-        onProgress: (progress) => this.#progress(shown, path, progress),
-      });
+        onProgress: (/** @type {BenchProgress} */ progress) =>
+          this.#progress(shown, path, progress),
+      };
+      const done = await this.runner().then((runner) => runner.run(job, hooks), notBegun);
       this.view.onDone();
       if (done.error?.kind === "stopped") return; // the server knows, it has the last word
       this.#report(await this.transport.post(`${path}/done`, done));

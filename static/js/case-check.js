@@ -34,13 +34,15 @@ export class CaseCheck {
   #typing;
 
   /**
-   * @param {Pick<import("./context.js").Context, "transport" | "devices" | "tables">} context
+   * @param {Pick<import("./context.js").Context,
+   *   "transport" | "devices" | "tables" | "runner">} context
    * @param {object} hooks
    * @param {() => Record<string, string>} hooks.edited  texts by path
    * @param {() => Promise<void>} hooks.onChange  job, checked or refused are others
    */
   constructor(context, { edited, onChange }) {
     this.transport = context.transport;
+    this.runner = context.runner;
     this.shaders = new ShaderCheck(context);
     this.edited = edited;
     this.onChange = onChange;
@@ -90,6 +92,13 @@ export class CaseCheck {
       await this.onChange();
     }
     return checked === null || !hasErrors(checked.messages);
+  }
+
+  /** A file was saved: what is checked or run next is made of it. @param {string} [path] default: any */
+  async forget(path) {
+    this.shaders.forget(path);
+    const nothing = () => {}; // was compiled yet, if the runner cannot even be loaded
+    await this.runner().then((runner) => runner.reload(), nothing);
   }
 
   /** All shader files; [] when the server does not answer: it comes back. */

@@ -38,7 +38,7 @@
  * @typedef {object} Context
  * @property {import("./transport.js").Transport} transport
  * @property {import("./session.js").Session} session
- * @property {Promise<import("./runner.js").Runner>} runner
+ * @property {() => Promise<import("./runner.js").Runner>} runner  loaded for the first job
  * @property {import("./device.js").DeviceKeeper} devices
  * @property {import("./tuned-tables.js").TunedTables} tables
  * @property {Promise<string>} engine

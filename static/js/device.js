@@ -1,5 +1,5 @@
 // @ts-check
-import { isSoftware, usefulFeatures } from "./attention/index.js";
+import { isSoftware, usefulFeatures } from "./attention/facts.js";
 import { RunError } from "./run-error.js";
 
 /**

@@ -1,4 +1,6 @@
 // @ts-check
+import { RunError } from "./run-error.js";
+
 /**
  * What is made when it is first asked for, and then kept: parts of the page that most visits never
  * need. A making that failed (the server was away) is tried again.
@@ -17,4 +19,24 @@ export function lazy(make) {
     });
     return made;
   };
+}
+
+/**
+ * A module that is loaded late, or why it is not there and what to do about it. A browser asks
+ * again for a file that did not come, but not for one in which it found a mistake.
+ *
+ * @template T
+ * @param {string} what  the module brings
+ * @param {Promise<T>} module  of `import()`
+ * @returns {Promise<T>}
+ * @throws {RunError}
+ */
+export function loaded(what, module) {
+  return module.catch((error) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new RunError(
+      "page",
+      `${what} could not be loaded (${why}); try again, or reload the page`,
+    );
+  });
 }

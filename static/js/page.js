@@ -3,9 +3,9 @@ import { checksOf, summarise } from "./checks.js";
 import { DeviceKeeper, NoWebGPU } from "./device.js";
 import { engineName } from "./engine.js";
 import { toNumber } from "./format.js";
+import { lazy, loaded } from "./lazy.js";
 import { pageName, storageOf } from "./page-name.js";
 import { asRunError } from "./run-error.js";
-import { Runner } from "./runner.js";
 import { allSections } from "./sections/all.js";
 import { Session } from "./session.js";
 import { newPageId, Transport } from "./transport.js";
@@ -59,15 +59,15 @@ const transport = new Transport(options.page || newPageId(), {
   onConnection: showConnection,
 });
 const tables = new TunedTables((path) => transport.get(path));
-const runner = engine.then(
-  (name) =>
-    new Runner({
-      devices,
-      engine: name,
-      fetchInput: (run, name) => transport.fetchInput(run, name),
-      tables,
-    }),
-);
+const runner = lazy(async () => {
+  const { Runner } = await loaded("what runs kernels", import("./runner.js"));
+  return new Runner({
+    devices,
+    engine: await engine,
+    fetchInput: (run, name) => transport.fetchInput(run, name),
+    tables,
+  });
+});
 const session = new Session(transport, runner, {
   onList: showList,
   onAdd: (entry) => {

@@ -39,6 +39,17 @@ export class RunError extends Error {
 }
 
 /**
+ * What is told of a job that could not even begin: else the server would wait for its deadline.
+ *
+ * @param {unknown} thrown
+ * @returns {any} as much of a `Done` as the server wants of a failure
+ */
+export function notBegun(thrown) {
+  const { kind, message } = asRunError(thrown);
+  return { status: "error", error: { kind, message } };
+}
+
+/**
  * Whatever was thrown, as a RunError. The library's errors carry a `kind` of their own; anything
  * else is a fault of the page, and its message keeps the name of the exception.
  *

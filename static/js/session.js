@@ -1,6 +1,6 @@
 // @ts-check
 import { JobQueue } from "./job-queue.js";
-import { RunError } from "./run-error.js";
+import { notBegun, RunError } from "./run-error.js";
 import { Watch } from "./watch.js";
 
 /** @typedef {import("./checks.js").Entry} Entry */
@@ -51,14 +51,18 @@ export class Session {
 
   /**
    * @param {Transport} transport
-   * @param {Promise<Runner>} runner
+   * @param {() => Promise<Runner>} runner  loaded for the first job
    * @param {View} view
    */
   constructor(transport, runner, view) {
     this.transport = transport;
     this.view = view;
     this.#queue = new JobQueue({
-      run: async (job, signal, progress) => (await runner).runJob(job, { signal, progress }),
+      run: (job, signal, progress) =>
+        runner().then(
+          (able) => able.runJob(job, { signal, progress }),
+          (error) => ({ done: notBegun(error), tensors: new Map() }),
+        ),
       deliver: (job, result, signal) => this.#deliver(job, result, signal),
       onStart: (job) => {
         this.#toldAt = performance.now();
@@ -237,8 +241,7 @@ export class Session {
    */
   async #tellRefusal(run, why) {
     const message = `the server refused what this page told of the run: ${why}`.slice(0, 2000);
-    const done = /** @type {any} */ ({ status: "error", error: { kind: "page", message } });
-    await this.transport.postDone(run, done).catch(() => {});
+    await this.transport.postDone(run, notBegun(new RunError("page", message))).catch(() => {});
   }
 
   /**

@@ -1,5 +1,5 @@
 // @ts-check
-import { diagnose } from "./attention/index.js";
+import { loaded } from "./lazy.js";
 
 /** @typedef {import("./attention/index.js").Message} Message */
 /** @typedef {import("./runner.js").Spec} Spec */
@@ -40,6 +40,7 @@ export class ShaderCheck {
    * @throws {import("./attention/index.js").Unsupported} no kernel takes the case
    */
   async check({ spec, kernel }, edited) {
+    const { diagnose } = await loaded("the library", import("./attention/index.js"));
     const { device, adapter } = await this.devices.acquire({});
     const { table: tuned } = await this.tables.of(adapter);
     /** @type {Record<string, string>} */

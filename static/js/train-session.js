@@ -1,5 +1,5 @@
 // @ts-check
-import { asRunError } from "./run-error.js";
+import { asRunError, notBegun } from "./run-error.js";
 import { StepSender } from "./step-sender.js";
 
 /** @typedef {import("./train-runner.js").TrainJob} TrainJob */
@@ -126,8 +126,8 @@ export class TrainSession {
     sender.onFailure = () => abort.abort();
     this.#change(shown, { state: "running" });
     try {
-      const runner = await this.runner();
-      const done = await runner.run(job, {
+      /** @type {import("./train-runner.js").TrainHooks} */
+      const hooks = {
         signal: abort.signal,
         onStep: (loss, elapsedNs) => {
           shown.losses.push(loss);
@@ -136,7 +136,8 @@ export class TrainSession {
           this.#change(shown, { progress: null });
         },
         onProgress: (progress) => this.#progress(shown, path, progress),
-      });
+      };
+      const done = await this.runner().then((runner) => runner.run(job, hooks), notBegun);
       this.view.onDone();
       await sender.drained();
       if (done.error?.kind === "stopped") return; // the server knows, it has the last word

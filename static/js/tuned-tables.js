@@ -1,5 +1,5 @@
 // @ts-check
-import { checkTuned } from "./attention/index.js";
+import { loaded } from "./lazy.js";
 
 /** @typedef {import("./attention/index.js").TunedTable} TunedTable */
 /** @typedef {import("./device.js").AdapterFacts} AdapterFacts */
@@ -38,6 +38,7 @@ export class TunedTables {
   async #ask(query) {
     try {
       const table = await this.#get(`/api/tuned?${query}`);
+      const { checkTuned } = await loaded("the library", import("./attention/index.js"));
       return this.#kept(query, JSON.stringify(table), () => ({
         table: checkTuned(table),
         warning: "",

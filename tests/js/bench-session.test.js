@@ -114,6 +114,17 @@ test("jobs of the command line are done one after the other, each once", async (
   assert.ok(one.all.every(({ report: found }) => found?.status === "timed"));
 });
 
+test("a page that cannot load what times kernels tells the server why", async () => {
+  const { server, session: one } = session();
+  one.runner = () => Promise.reject(new Error("no bench-runner.js"));
+  server.send("bench", job("x"));
+  await settled();
+  const [{ path, body }] = server.posted;
+  assert.deepEqual([path, body.status], ["/api/benches/x/done", "error"]);
+  assert.match(body.error.message, /no bench-runner\.js/);
+  assert.equal(one.busy, false);
+});
+
 test("stop ends what runs and what waits, and the server has the last word", async () => {
   const { server, session: one } = session(
     (_, { signal }) =>

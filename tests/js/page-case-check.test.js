@@ -11,7 +11,11 @@ function made({ get = async () => JOB, check = async () => checked() } = {}) {
   const asked = [];
   let edited = {};
   const one = new CaseCheck(
-    { transport: { get: (path) => asked.push(path) && get(path) }, devices: {}, tables: {} },
+    {
+      transport: { get: (path) => asked.push(path) && get(path) },
+      ...{ devices: {}, tables: {} },
+      runner: () => Promise.reject(new Error("not loaded")),
+    },
     { edited: () => edited, onChange: async () => {} },
   );
   one.shaders.check = check;
@@ -71,4 +75,16 @@ test("an answer that is late for the text of now is dropped", async () => {
   answers[0].then(checked([ERROR]));
   assert.equal(await first, false, "it tells of its own text");
   assert.deepEqual(one.checked?.messages, [], "and leaves what is known of the later one");
+});
+
+test("a saved file is forgotten also where nothing has been able to run yet", async () => {
+  const { one } = made();
+  /** @type {(string | undefined)[]} */
+  const forgotten = [];
+  one.shaders.forget = (path) => void forgotten.push(path);
+  await one.forget("a.wgsl");
+  let reloads = 0;
+  one.runner = async () => /** @type {any} */ ({ reload: () => reloads++ });
+  await one.forget();
+  assert.deepEqual([forgotten, reloads], [["a.wgsl", undefined], 1]);
 });

@@ -1,7 +1,7 @@
 // Parts of the page that are loaded when they are first needed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lazy } from "../../static/js/lazy.js";
+import { lazy, loaded } from "../../static/js/lazy.js";
 
 test("it is made when first asked for, once, also by two who ask at the same time", async () => {
   let made = 0;
@@ -20,4 +20,13 @@ test("what failed is tried again", async () => {
   });
   await assert.rejects(part(), /away/);
   assert.equal(await part(), 2);
+});
+
+test("a module that does not come says what is missing, why, and what to do", async () => {
+  const module = loaded("the editor", import("./there-is-no-such-module.js"));
+  await assert.rejects(
+    module,
+    /^RunError: the editor could not be loaded \(.*no-such-module.*\); try /,
+  );
+  assert.equal((await loaded("this", Promise.resolve({ part: 1 }))).part, 1);
 });

@@ -123,7 +123,7 @@ function bench(work = async () => {}) {
   };
   const session = new Session(
     /** @type {any} */ (server),
-    Promise.resolve(/** @type {any} */ (runner)),
+    async () => /** @type {any} */ (runner),
     silent,
   );
   server.session = session;
@@ -316,4 +316,30 @@ test("a double press asks for its runs once", async () => {
   assert.deepEqual(started, SUITE);
   await session.start({ suite: "seed" });
   assert.equal(server.runs.length, 2 * SUITE.length);
+});
+
+test("a page that cannot load what runs kernels tells the server why, and tries for the next job", async () => {
+  let tries = 0;
+  const { server, session, started } = bench();
+  const able = new Session(
+    /** @type {any} */ (server),
+    async () => {
+      if (++tries === 1) throw new Error("no runner.js");
+      return /** @type {any} */ ({
+        runJob: async () => ({ done: { status: "ok", error: null }, tensors: new Map() }),
+      });
+    },
+    session.view,
+  );
+  server.session = able;
+  for (const _ of [1, 2]) {
+    await able.start({ case: SUITE[0] });
+    await over(able);
+  }
+  assert.deepEqual([tries, started], [2, []]);
+  assert.deepEqual(
+    server.runs.map(({ state }) => state),
+    ["error", "pass"],
+  );
+  assert.match(server.log[0], /no runner\.js/);
 });

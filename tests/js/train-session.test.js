@@ -120,6 +120,16 @@ async function over(session) {
 
 const WHAT = /** @type {const} */ ({ preset: "tiny", gate: "drift", attention: "fa2" });
 
+test("a page that cannot load what trains tells the server why", async () => {
+  const { server, session } = bench();
+  session.runner = () => Promise.reject(new Error("no train-runner.js"));
+  server.send("train", job("t1"));
+  await over(session);
+  const [told] = server.sent("/done");
+  assert.equal(told.status, "error");
+  assert.match(told.error.message, /no train-runner\.js/);
+});
+
 for (const hasty of [false, true]) {
   test(`a training runs to its verdict, its job ${hasty ? "before" : "behind"} the answer`, async () => {
     const { server, session, started } = bench();

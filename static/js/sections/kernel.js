@@ -2,7 +2,7 @@
 import { CaseCheck, keyOf } from "../case-check.js";
 import { EditBuffers } from "../edit-buffers.js";
 import { KernelResults } from "../kernel-results.js";
-import { lazy } from "../lazy.js";
+import { lazy, loaded } from "../lazy.js";
 import { OwnTexts } from "../own-texts.js";
 import { asRunError, RunError } from "../run-error.js";
 import { EditorPanel } from "../ui/editor-panel.js";
@@ -123,8 +123,7 @@ export class KernelSection {
   /** Files may have been saved while nobody told this page. */
   async resync() {
     if (!this.#awake) return;
-    this.#case.shaders.forget();
-    (await this.context.runner).reload();
+    await this.#case.forget();
     this.#all = await this.#case.files();
     for (const path of this.#all) await this.#reread(path);
     await this.#case.again();
@@ -164,7 +163,7 @@ export class KernelSection {
   }
 
   async #makeEditor() {
-    const { Editor } = await import("../ui/editor.js");
+    const { Editor } = await loaded("the editor", import("../ui/editor.js"));
     this.#editor = new Editor(this.#panel.host, {
       onEdit: (name, text) => this.#edit(name, text),
       onRun: () => this.#run(),
@@ -284,8 +283,7 @@ export class KernelSection {
   async #saved({ path, sha256 }) {
     this.#saves[path] = (this.#saves[path] ?? 0) + 1;
     this.#justSaved.add(path);
-    this.#case.shaders.forget(path);
-    (await this.context.runner).reload();
+    await this.#case.forget(path);
     if (sha256 !== null) await this.#reread(path);
     clearTimeout(this.#saving);
     this.#saving = setTimeout(() => this.#afterSave(), SAVING_MS);

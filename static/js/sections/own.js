@@ -1,5 +1,6 @@
 // @ts-check
 import { keyOf } from "../case-check.js";
+import { loaded } from "../lazy.js";
 import { OwnFiles } from "../own/files.js";
 import { asRunError } from "../run-error.js";
 import { OwnPanel } from "../ui/own.js";
@@ -162,7 +163,7 @@ export class OwnSection {
         const { spec } = await this.context.transport.get(
           `/api/cases/${keyOf(this.#panel.case, {})}`,
         );
-        const { checkOwn } = await import("../own/check.js");
+        const { checkOwn } = await loaded("what reads WGSL", import("../own/check.js"));
         const { device } = await this.context.devices.acquire({});
         checked = await checkOwn(device, own, spec);
       }

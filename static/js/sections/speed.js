@@ -1,6 +1,6 @@
 // @ts-check
 import { BenchSession } from "../bench-session.js";
-import { lazy } from "../lazy.js";
+import { lazy, loaded } from "../lazy.js";
 import { asRunError } from "../run-error.js";
 import { SpeedView } from "../ui/speed.js";
 
@@ -17,8 +17,8 @@ export class SpeedSection {
     this.bench = new BenchSession(
       transport,
       lazy(async () => {
-        const { BenchRunner } = await import("../bench-runner.js");
-        return new BenchRunner(await runner);
+        const { BenchRunner } = await loaded("what times kernels", import("../bench-runner.js"));
+        return new BenchRunner(await runner());
       }),
       {
         onChange: () => {

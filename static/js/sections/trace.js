@@ -1,5 +1,5 @@
 // @ts-check
-import { lazy } from "../lazy.js";
+import { lazy, loaded } from "../lazy.js";
 import { asRunError } from "../run-error.js";
 import { sizesOf, worstTile } from "../trace-view.js";
 import { byId } from "../ui/dom.js";
@@ -33,7 +33,7 @@ export class TraceSection {
   #filledFrom = "";
 
   #view = lazy(async () => {
-    const { TraceView } = await import("../ui/trace.js");
+    const { TraceView } = await loaded("what draws it", import("../ui/trace.js"));
     return new TraceView(this.context.transport);
   });
 

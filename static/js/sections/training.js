@@ -1,5 +1,5 @@
 // @ts-check
-import { lazy } from "../lazy.js";
+import { lazy, loaded } from "../lazy.js";
 import { asRunError } from "../run-error.js";
 import { TrainSession } from "../train-session.js";
 import { TrainingView } from "../ui/training.js";
@@ -18,7 +18,7 @@ export class TrainingSection {
     this.training = new TrainSession(
       transport,
       lazy(async () => {
-        const { TrainRunner } = await import("../train-runner.js");
+        const { TrainRunner } = await loaded("what trains", import("../train-runner.js"));
         return new TrainRunner(devices, await engine, tables);
       }),
       {

@@ -1,7 +1,7 @@
 // @ts-check
 import { checksOf, STATUS_WORD } from "../checks.js";
 import { toNumber } from "../format.js";
-import { lazy } from "../lazy.js";
+import { lazy, loaded } from "../lazy.js";
 import { sentenceOf } from "../sentence.js";
 import { downloads } from "./anatomy-downloads.js";
 import { circumstances, figures } from "./detail-figures.js";
@@ -24,7 +24,7 @@ export class Detail {
   /** Of `Where`, which is loaded for the first check that was judged. */
   #place = h("div", { class: "where" });
   #where = lazy(async () => {
-    const { Where } = await import("./where.js");
+    const { Where } = await loaded("the heat map", import("./where.js"));
     const where = new Where(this.#transport, (text) => {
       this.#suspects.textContent = text;
     });
