@@ -23,7 +23,6 @@ from server.trace_buffer import (
     check,
     count,
     decode,
-    may_tell,
     spec_of,
     values,
 )
@@ -276,9 +275,6 @@ def test_there_is_room_for_a_tile_within_bounds_and_for_dbg_alone() -> None:
     huge = spec_of(Case.parse("forward:T=65536,D=256"), tiles=True)
     assert huge.bytes == 4 * HEAD_WORDS + 16 * MOST_RECORDS > small.bytes
     assert spec_of(CASE, tiles=False).bytes == 32 + 16 * 65536
-    assert may_tell({"a": "fn k() { dbg4(1u, v); }"}, None)
-    assert may_tell({}, {"wgsl": "dbg_u (1u, 2u);"})
-    assert not may_tell({"a": "fn k() { debug(1u); }"}, {"wgsl": ""})
 
 
 @pytest.mark.parametrize(
