@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from server import grammar, trace_report
+from server import grammar, trace_buffer, trace_report
 from server.adapters import adapter_name
 from server.atomic import write_bytes
 from server.cases import Case
 from server.cli_files import write_each, write_json
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import DeviceOptions, KappaOption, TimeoutOption
+from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.console import Printer, make_console
 from server.harness import Harness
 from server.results import FAILED, NOTHING_RAN, Results
@@ -55,7 +55,7 @@ def trace(
     ] = False,
     timeout: TimeoutOption = 60.0,
     *,
-    place: DeviceOptions,
+    place: PlaceOptions,
     no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all rows of all steps.")
@@ -76,32 +76,31 @@ def trace(
     if seed is not None:
         changes["seed"] = grammar.read_value("seed", seed)
     wanted = wanted.replace(**changes)
+    named = {"b": b, "h": h, "i_tile": tile, "j_tile": key_tile}
+    asked = {name: n for name, n in named.items() if n is not None}
+    trace_buffer.check(wanted, asked)
     console = make_console()
     history = not no_history and "trace"
     with Harness(timeout_s=timeout, history=history, **place.arguments()) as harness:
         environment = harness.environment
-        named = {"b": b, "h": h, "i_tile": tile, "j_tile": key_tile}
-        asked = {name: n for name, n in named.items() if n is not None}
         if not asked.keys() - {"j_tile"}:
             report = harness.run(wanted, kappa=kappa)
-            done = harness.last_done
-            asked = worst_tile(wanted, report, done.tile if done else None) | asked
+            asked = worst_tile(wanted, report) | asked
         asked = {"b": 0, "h": 0} | asked
         report = harness.run(wanted, kappa=kappa, trace=asked)
-        found, done = harness.last_trace(), harness.last_done
+        found = harness.last_trace()
     engine = environment.get("engine") or "unknown browser"
     console.print(f"{wanted} · {engine} · {adapter_name(environment.get('adapter'))}")
     Printer(console).report(report)
-    if report.status in ("skip", "error") or found is None or done is None:
+    if report.status in ("skip", "error") or found is None:
+        if report.status not in ("skip", "error"):
+            console.print("Not traced: the kernels told nothing, or it is no longer kept.")
         results = Results()
         results.add(Selected(wanted, named=True), report)
         raise typer.Exit(results.exit_code() or NOTHING_RAN)
-    failed = report.status == "fail"
-    show_steps(
-        console, found, list(done.traced), float(wanted.scale_f32), failed=failed, every=rows
-    )
+    show_steps(console, found, float(wanted.scale_f32), report, every=rows)
     show_values(console, found)
-    write_json(json_file, trace_report.to_dict(found, wanted, done, kappa, failed=failed))
+    write_json(json_file, trace_report.to_dict(found, wanted, report))
     write_each((npz_file, lambda path: write_bytes(path, trace_report.npz(found))))
     if found.departure is not None or report.status != "pass":
         raise typer.Exit(FAILED)

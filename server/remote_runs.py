@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from server import report
+from server import report, told_file, trace_buffer
 from server.bench import Bench
 from server.cases import Case
 from server.errors import CaseError, HarnessError, PageError, Unsupported
@@ -17,12 +17,13 @@ from server.outputs import want
 from server.remote import ANSWER_S, Refused, Remote
 from server.remote_benches import RemoteBenches, refuse_tiles
 from server.remote_follow import follow
-from server.report import Report
+from server.report import Done, Report
 from server.report_read import read_report
 from server.run import Arrays, Run, own_inputs
 from server.training import Training
 from server.uploads import content_digest
 
+TOLD_S = 120.0  # for what kernels told: 16 MiB at most
 WAIT_S = 1.0  # of one question for a verdict; progress is as old as that at most
 
 
@@ -91,6 +92,7 @@ class RemoteRuns:
             want={spec.name: spec for spec in want(case)},
             id=answer["runs"][0],
             heard=True,  # no second try for a browser that nobody here can restart
+            trace=more.get("trace"),
         )
         run.outputs = Outputs(self._remote, run.id, [name for name in run.want if "." not in name])
         if inputs is not None:
@@ -112,7 +114,10 @@ class RemoteRuns:
         def look() -> bool:
             found = self._remote.get(f"/api/runs/{run.id}?wait={WAIT_S:g}", WAIT_S + ANSWER_S)
             if "status" in found:
-                run.settle(read_report(found))
+                done = read_report(found)
+                if done.told or run.trace is not None:
+                    self._fetch_told(run, done)
+                run.settle(done)
                 return True
             run.state, run.progress = found["state"], found["progress"]
             return False
@@ -121,6 +126,17 @@ class RemoteRuns:
             run.settle(report.failed_to_run(run.case, "page", message, kappa=run.kappa))
 
         follow(look, give_up)
+
+    def _fetch_told(self, run: Run, done: Report) -> None:
+        """What its kernels told; nothing where the server no longer keeps it."""
+        spec = trace_buffer.spec_of(run.case, tiles=run.trace is not None)
+        try:
+            path = f"/api/runs/{run.id}/trace/told.npz"
+            data = self._remote.send("GET", path, timeout_s=TOLD_S)
+        except Refused:
+            return
+        run.told, traced = told_file.read(data, spec)
+        run.done = Done(status="ok", kernel=done.kernel, passes=done.passes, traced=traced)
 
 
 class Outputs(Mapping[str, np.ndarray]):

@@ -1,6 +1,7 @@
 """What the kernels of a finished run told of their state, beside float64.
 
 ``GET /api/runs/{run}/trace`` · ``…/trace/steps/{n}`` · ``…/trace.npz`` · ``…/trace/values.npy|csv``
+· ``…/trace/told.npz``
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from server import trace_report
+from server import told_file, trace_report
 from server.heatmap import HeatMap, safetensors
 from server.problems import Problem
 from server.report import Done
@@ -32,11 +33,10 @@ async def read(run: KnownRun, request: Request) -> JSONResponse:
     told. The matrices are at ``trace/steps/{n}``.
     """
     done = _told(run)
+    report = run.future.result()
 
     def work() -> dict[str, Any]:
-        failed = run.report is not None and run.report.status == "fail"
-        found = _trace(run, done, request)
-        return trace_report.to_dict(found, run.case, done, run.kappa, failed=failed)
+        return trace_report.to_dict(_trace(run, done, request), run.case, report)
 
     return JSONResponse(await compute(request, work, "trace"))
 
@@ -72,6 +72,16 @@ async def told_values(run: KnownRun, kind: Literal["npy", "csv"], request: Reque
     """All that dbg() told."""
     write = trace_report.values_npy if kind == "npy" else trace_report.values_csv
     return await _whole(run, request, write, f"values.{kind}")
+
+
+@router.get("/{run}/trace/told.npz")
+async def as_told(run: KnownRun, request: Request) -> Response:
+    """The records as the kernels wrote them (``words``, u32: trace_buffer.py) and the names of the
+    kernels with hooks (``traced``), for a client that compares them itself.
+    """
+    done, words = _told(run), run.told
+    data = await compute(request, lambda: told_file.write(words, done.traced), "trace")
+    return _file(data, f"{run.id}-told.npz")
 
 
 async def _whole(
@@ -117,7 +127,8 @@ def _size(trace: Trace) -> int:
     arrays = sum(
         4 * quantity.ratio.nbytes for step in trace.steps for quantity in step.quantities.values()
     )
-    return arrays + 200 * len(trace.values) + 4 * trace.told.bits.nbytes
+    told = 5 * trace.told.bits.nbytes + (0 if trace.v is None else trace.v.nbytes)
+    return arrays + 200 * len(trace.values) + told
 
 
 def _file(data: bytes, name: str) -> Response:

@@ -3,6 +3,10 @@
 A step is the end of a key tile of the forward, or a tile pair in one of the kernels of a backward.
 Quantities are compared in the order in which a kernel computes them, so the first one beyond its
 bound is where to look; all that follow from it are wrong too.
+
+Memory is bounded, however long the case: the steps that are kept are those of key tiles that a row
+sees or the kernel told of, up to the last one that the buffer had room for, and no more of them
+than ``MOST_NUMBERS`` allows.
 """
 
 from __future__ import annotations
@@ -18,7 +22,15 @@ from server.cases import Case
 from server.inputs import few_weights, make_inputs
 from server.judge import problem_of
 from server.measure import Bounds
-from server.trace_buffer import Told, Value, decode, values
+from server.trace_buffer import (
+    LARGEST_TILE,
+    MOST_SCORES,
+    Records,
+    Told,
+    Value,
+    decode,
+    values,
+)
 from server.verdict import LSE_EMPTY, ratios
 
 KINDS = {"S": 1, "m": 2, "alpha": 3, "P": 4, "l": 5, "O": 6}
@@ -28,8 +40,11 @@ PASSES = {"dQ": 16, "dK, dV": 32}
 MARKS = {"dQ": "_dq", "dK, dV": "_dkdv"}
 """In the names of the kernels."""
 FORWARD = "forward"
-MOST_ROWS = 512
-"""Rows of a query tile: no kernel has more than a quarter of that."""
+MOST_ROWS = 4 * LARGEST_TILE
+"""Rows of a query tile, and keys of a tile pair."""
+MOST_NUMBERS = 1 << 22
+"""Elements of all quantities of all steps, 33 bytes each. Who tells all that it should fills the
+buffer with a quarter of that, so only a kernel that leaves much out gets so far."""
 MOST_PARTS = 1024
 """Invocations of a workgroup, so at most as many parts of an l."""
 
@@ -86,12 +101,17 @@ class Departure:
 
 @dataclass(frozen=True)
 class Trace:
-    """``lost`` records found no room, so that some steps may be unknown."""
+    """``traced``: the kernels that told it. ``left_out``: first and end of the key tiles behind the
+    last step of the forward, of which nothing is known or that would take too much memory; None
+    where there are none. ``v`` [Tk,Dv]: of the head.
+    """
 
     told: Told
+    traced: tuple[str, ...]
     steps: list[Step]
-    departure: Departure | None
-    tile: truth.Tile | None
+    departure: Departure | None = None
+    left_out: tuple[int, int] | None = None
+    v: F64 | None = None
     values: list[Value] = field(default_factory=list)
 
 
@@ -109,19 +129,22 @@ def trace_of(
     """
     told = decode(words)
     if not traced:
-        return Trace(told, [], None, None, values(told))
+        return Trace(told, (), [], values=values(told))
     _check(case, told)
     problem = problem_of(case, make_inputs(case) if inputs is None else inputs)
     few = inputs is None and few_weights(case)
     bounds = Bounds(kappa, few, case.dtype == "f16")
-    tile = truth.tile_of(problem, told.b, told.h, told.rows)
+    place = (problem, told.b, told.h, told.rows)
+    tile = truth.tile_of(*place)
     steps: list[Step] = []
+    left_out = None
     if any("forward" in kernel for kernel in traced):
-        steps += _forward(told, tile, bounds)
+        steps, left_out = _forward(told, tile, bounds)
     if case.op == "backward":
         kinds = [kind for kind, mark in MARKS.items() if any(mark in name for name in traced)]
-        steps += _backward(told, tile, bounds, kinds)
-    return Trace(told, steps, departure_of(steps, told.rows[0]), tile, values(told))
+        steps += _backward(told, truth.pair_of(*place, told.keys), bounds, kinds)
+    departure = departure_of(steps, told.rows[0])
+    return Trace(told, tuple(traced), steps, departure, left_out, tile.v, values(told))
 
 
 def _check(case: Case, told: Told) -> None:
@@ -130,40 +153,57 @@ def _check(case: Case, told: Told) -> None:
         raise ValueError(f"the head of the trace names b={told.b}, h={told.h}, rows {told.rows}")
     if not key < key_end <= case.Tk or end - first > MOST_ROWS:
         raise ValueError(f"the head of the trace names the keys {told.keys}")
+    if case.op == "backward" and key_end - key > MOST_ROWS:
+        raise ValueError(f"the head of the trace names a tile of {key_end - key} keys")
+    if (end - first) * case.Tk > MOST_SCORES:
+        raise ValueError(f"the head of the trace names {end - first} rows of {case.Tk} keys")
 
 
-def _forward(told: Told, tile: truth.Tile, bounds: Bounds) -> Iterator[Step]:
+def _forward(
+    told: Told, tile: truth.Tile, bounds: Bounds
+) -> tuple[list[Step], tuple[int, int] | None]:
+    """The steps, and the key tiles behind the last of them that are left out."""
+    steps: list[Step] = []
     if told.key_tile < 1:
-        return
+        return steps, None
     Tk = tile.s.shape[1]
+    records = {name: told.by_tile(kind) for name, kind in KINDS.items()}
+    of_forward = np.isin(told.kind, list(KINDS.values()))
+    spoken_of = set(np.unique(told.where[of_forward]).tolist())
+    last = max(spoken_of, default=-1)
+    numbers = 0
     for number, expected in enumerate(truth.forward(tile, told.key_tile, bounds)):
         start = number * told.key_tile
+        visited = np.asarray((expected["S"].value > -np.inf).any(axis=1))
+        if number not in spoken_of and not visited.any():
+            continue
+        numbers += sum(one.value.size for one in expected.values())
+        if numbers > MOST_NUMBERS or (told.lost and number > last):
+            return steps, (number, -(-tile.end // told.key_tile))
         keys = (start, min(start + told.key_tile, Tk))
         found = {}
-        visited = np.asarray((expected["S"].value > -np.inf).any(axis=1))
         for name in truth.FORWARD:
-            tiles, rows, columns, told_values = told.of(KINDS[name])
-            at = tiles == number
+            _, rows, columns, told_values = records[name](number)
             first = 0 if name == "O" else start
-            laid = _laid_out(
-                name, expected[name], rows[at], columns[at], told_values[at], told.rows[0], first
-            )
+            laid = _laid_out(name, expected[name], rows, columns, told_values, told.rows[0], first)
             found[name] = _compared(name, *laid, expected[name], told.lost > 0, visited)
-        yield Step(FORWARD, number, keys, found, _beyond(told, number, Tk))
+        beyond = _beyond(records["P"](number), told.rows, Tk)
+        steps.append(Step(FORWARD, number, keys, found, beyond))
+    return steps, None
 
 
-def _beyond(told: Told, number: int, Tk: int) -> F64:
+def _beyond(weights: Records, rows: tuple[int, int], Tk: int) -> F64:
     """What a row's keys past the last one weigh in a key tile; 0 in a right kernel."""
-    tiles, rows, columns, weights = told.of(KINDS["P"])
-    found = np.zeros(told.rows[1] - told.rows[0])
-    row = rows.astype(np.int64) - told.rows[0]
-    at = (tiles == number) & (columns >= Tk) & (row >= 0) & (row < len(found))
-    np.add.at(found, row[at], weights[at].astype(np.float64))
+    _, row, columns, told = weights
+    found = np.zeros(rows[1] - rows[0])
+    at = row.astype(np.int64) - rows[0]
+    inside = (columns >= Tk) & (at >= 0) & (at < len(found))
+    np.add.at(found, at[inside], told[inside].astype(np.float64))
     return found
 
 
-def _backward(told: Told, tile: truth.Tile, bounds: Bounds, kinds: Sequence[str]) -> Iterator[Step]:
-    expected = truth.backward(tile, told.keys, bounds)
+def _backward(told: Told, pair: truth.Pair, bounds: Bounds, kinds: Sequence[str]) -> Iterator[Step]:
+    expected = truth.backward(pair, bounds)
     visited = np.asarray((expected["P"].value != 0).any(axis=1))
     for number, (kind, base) in enumerate(PASSES.items()):
         if kind not in kinds:

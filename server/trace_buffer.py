@@ -12,7 +12,7 @@ The buffer is bounded. ``wanted`` counts what was told, so the difference is wha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +28,14 @@ HEAD_WORDS, RECORD_WORDS = 8, 4
 LEAST_RECORDS, MOST_RECORDS = 1 << 14, 1 << 20  # 256 KiB, 16 MiB
 LARGEST_TILE = 128
 """Query rows of the largest tile that a kernel has."""
+MOST_SCORES = 1 << 23
+"""Query rows times keys, 16 bytes each in the float64 truth of a tile: 128 MiB."""
 
 DBG_F32, DBG_U32, DBG_VEC4 = 240, 241, 244
 _CALLS = re.compile(r"\bdbg(_u|4)?\s*\(")
 
 Words = npt.NDArray[np.uint32]
+Records = tuple[Words, Words, Words, npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,22 @@ class Told:
     def lost(self) -> int:
         return max(0, self.wanted - self.capacity)
 
-    def of(self, kind: int) -> tuple[Words, Words, Words, npt.NDArray[np.float32]]:
+    def of(self, kind: int) -> Records:
         """key tile, row, column and value of every record of one kind."""
         at = np.flatnonzero(self.kind == kind)
         return self.where[at], self.a[at], self.c[at], self.bits[at].view(np.float32)
+
+    def by_tile(self, kind: int) -> Callable[[int], Records]:
+        """The same, of the key tile that is asked for; in the order in which it was told."""
+        where, rows, columns, told = self.of(kind)
+        order = np.argsort(where, kind="stable")
+        tiles = where[order]
+
+        def of_tile(number: int) -> Records:
+            at = order[slice(*np.searchsorted(tiles, (number, number + 1)))]
+            return where[at], rows[at], columns[at], told[at]
+
+        return of_tile
 
 
 def may_tell(shaders: Mapping[str, str], own: Mapping[str, Any] | None) -> bool:
@@ -91,7 +106,9 @@ def spec_of(case: Case, *, tiles: bool) -> OutputSpec:
 
 
 def check(case: Case, trace: dict[str, int]) -> None:
-    """Raises CaseError for a tile that the case cannot have, whatever the kernel's tiles are."""
+    """Raises CaseError for a tile that the case cannot have, whatever the kernel's tiles are, and
+    for a case whose float64 truth would take too much memory.
+    """
     limits = {"b": case.B, "h": case.H, "i_tile": case.Tq, "j_tile": case.Tk}
     for name, limit in limits.items():
         if not 0 <= trace.get(name, 0) < limit:
@@ -99,6 +116,14 @@ def check(case: Case, trace: dict[str, int]) -> None:
     if "j_tile" in trace and case.op != "backward":
         raise CaseError(
             f"trace: j_tile={trace['j_tile']} is for a backward; a forward's tile walks all keys"
+        )
+    rows = min(case.Tq, LARGEST_TILE)
+    if rows * case.Tk > MOST_SCORES:
+        fewer = f", or Tq up to {MOST_SCORES // case.Tk}" if case.Tk <= MOST_SCORES else ""
+        raise CaseError(
+            f"trace: the float64 truth of a tile of {case} has {rows} rows of {case.Tk} keys, "
+            f"{rows * case.Tk} scores, at most {MOST_SCORES} are taken; use Tk up to "
+            f"{MOST_SCORES // rows}{fewer}"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from server.report import Report
 from server.trace import Quantity, Step, Trace
 from server.trace_reference import BY_ROW
 from server.trace_words import SYMBOLS, sentence
@@ -15,16 +16,16 @@ MOST_VALUES = 40
 
 
 def show_steps(
-    console: Console, found: Trace, traced: list[str], scale: float, *, failed: bool, every: bool
+    console: Console, found: Trace, scale: float, report: Report, *, every: bool
 ) -> None:
     """A line a step; below the step where they part its wrong rows, or with ``every`` all rows."""
-    if not found.steps:
+    if not found.traced:
         return
     told = found.told
     first, end = told.rows
     console.print()
     console.print(
-        f"b={told.b} h={told.h}, rows {first} to {end - 1}, told by {', '.join(traced)}: "
+        f"b={told.b} h={told.h}, rows {first} to {end - 1}, told by {', '.join(found.traced)}: "
         f"{told.wanted} values{f', {told.lost} of them without room' if told.lost else ''}"
     )
     console.print("worst error / allowed, in the order in which they are computed:")
@@ -42,7 +43,7 @@ def show_steps(
             if len(lines) > len(shown):
                 console.print(f"      and {len(lines) - len(shown)} rows more; --rows shows all")
     console.print()
-    console.print(sentence(found, scale, failed=failed))
+    console.print(sentence(found, scale, report))
 
 
 def _cell(name: str, quantity: Quantity) -> str:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from server.attention_problem import F64, Problem
+from server.attention_problem import F64, Array, Problem
 from server.measure import Bounds, part_of
 from server.reference import Block, walk
 from server.tolerance import (
@@ -59,35 +59,74 @@ class Tile:
     x: F64  # [R,Tk]
     v: F64  # [Tk,Dv]
     D: int
-    blocks: tuple[Block, ...]
+
+    @property
+    def end(self) -> int:
+        """Of the keys that a row sees."""
+        seen = np.flatnonzero((self.s > -np.inf).any(axis=0))
+        return 0 if seen.size == 0 else int(seen[-1]) + 1
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The rows of a query tile and the keys of a key tile: what lies behind their gradients."""
+
+    blocks: tuple[Block, ...]  # of these keys alone; what a row has one of is over all keys
+    v: F64  # [K,Dv]
+    shape: tuple[int, int]
+    D: int
 
 
 def tile_of(problem: Problem, b: int, h: int, rows: tuple[int, int]) -> Tile:
     """What the query tile of a head computes from."""
-    _, _, Tk, H, Hkv = problem.shape
-    group = H // Hkv
-    part = part_of(problem, b, np.array([h // group]))
-    chosen = np.arange(*rows)
-    blocks = tuple(block for block in walk(part, rows=chosen) if block.h == h % group)
-    s, x = np.full((len(chosen), Tk), -np.inf), np.zeros((len(chosen), Tk))
-    for block in blocks:
+    shape = (rows[1] - rows[0], problem.shape[2])
+    s, x = np.full(shape, -np.inf), np.zeros(shape)
+    for block in _blocks(problem, b, h, rows):
         s[block.at, block.cols] = block.s
         x[block.at, block.cols] = np.where(block.seen, block.x, 0.0)
-    v = part.v[0, :, 0].astype(np.float64)
-    return Tile(s, x, v, problem.q.shape[3], blocks)
+    return Tile(s, x, _values(problem, b, h), problem.q.shape[3])
+
+
+def pair_of(problem: Problem, b: int, h: int, rows: tuple[int, int], keys: tuple[int, int]) -> Pair:
+    """What lies behind the gradients of a tile pair of a head.
+
+    Raises ValueError for a forward, which has none.
+    """
+    if problem.do is None:
+        raise ValueError("a forward has no gradients to tell")
+    blocks = tuple(_blocks(problem, b, h, rows, np.arange(*keys)))
+    v = _values(problem, b, h)[slice(*keys)]
+    return Pair(blocks, v, (rows[1] - rows[0], keys[1] - keys[0]), problem.q.shape[3])
+
+
+def _blocks(
+    problem: Problem, b: int, h: int, rows: tuple[int, int], keys: Array | None = None
+) -> Iterator[Block]:
+    _, _, _, H, Hkv = problem.shape
+    group = H // Hkv
+    part = part_of(problem, b, np.array([h // group]))
+    found = walk(part, rows=np.arange(*rows), keys=keys)
+    return (block for block in found if block.h == h % group)
+
+
+def _values(problem: Problem, b: int, h: int) -> F64:
+    _, _, _, H, Hkv = problem.shape
+    found: F64 = problem.v[b, :, h // (H // Hkv)].astype(np.float64)
+    return found
 
 
 def forward(tile: Tile, key_tile: int, bounds: Bounds) -> Iterator[dict[str, Expected]]:
-    """The state after each key tile, from the first to the last that a row sees."""
+    """The state after each key tile, from the first to the last that a row sees.
+
+    One state at a time: whoever keeps them all keeps R·D numbers for each key tile.
+    """
     R, Tk = tile.s.shape
     kappa, spread = bounds.kappa, 0.5 * np.sqrt(tile.D + AROUND)
     m, l_i, s_bar, n = np.full(R, -np.inf), np.zeros(R), np.zeros(R), np.zeros(R)
     o, a = np.zeros((R, tile.v.shape[1])), np.zeros((R, tile.v.shape[1]))
     floor = np.zeros_like(o)
-    seen_at_all = np.flatnonzero((tile.s > -np.inf).any(axis=0))
-    end = 0 if seen_at_all.size == 0 else int(seen_at_all[-1]) + 1
     with np.errstate(all="ignore"):
-        for start in range(0, end, key_tile):
+        for start in range(0, tile.end, key_tile):
             keys = slice(start, min(start + key_tile, Tk))
             s, x, v = tile.s[:, keys], tile.x[:, keys], tile.v[keys]
             seen = s > -np.inf
@@ -116,33 +155,28 @@ def forward(tile: Tile, key_tile: int, bounds: Bounds) -> Iterator[dict[str, Exp
             }
 
 
-def backward(tile: Tile, keys: tuple[int, int], bounds: Bounds) -> dict[str, Expected]:
-    """L, P, delta, dP and dS of the tile's rows and some keys."""
-    R, width = len(tile.s), keys[1] - keys[0]
+def backward(pair: Pair, bounds: Bounds) -> dict[str, Expected]:
+    """L, P, delta, dP and dS of the pair's rows and keys."""
+    shape, R = pair.shape, pair.shape[0]
     by_row = {"L": (np.full(R, -np.inf), np.zeros(R)), "delta": (np.zeros(R), np.zeros(R))}
-    shape = (R, width)
     by_key = {name: (np.zeros(shape), np.full(shape, FLUSHED)) for name in ("P", "dP", "dS")}
     seen = np.zeros(shape, bool)
-    spread = bounds.kappa * U * 0.5 * np.sqrt(tile.D + AROUND)
+    spread = bounds.kappa * U * 0.5 * np.sqrt(pair.D + AROUND)
     with np.errstate(all="ignore"):
-        for block in tile.blocks:
-            if block.do is None or block.ds is None:
-                raise ValueError("a forward has no gradients to tell")
+        for block in pair.blocks:
             margins = block_bounds(
                 block, kappa=bounds.kappa, few_weights=bounds.few_weights, f16=bounds.f16
             )
             _rows(by_row, block, margins["lse"], bounds.f16)
-            columns = np.arange(tile.v.shape[0])[block.cols]
-            inside = np.flatnonzero((columns >= keys[0]) & (columns < keys[1]))
-            at = columns[inside] - keys[0]
-            row = np.arange(block.at.start, block.at.stop)[:, None]
-            dp = block.do @ tile.v.T[:, keys[0] : keys[1]]
-            size = np.abs(block.do) @ np.abs(tile.v).T[:, keys[0] : keys[1]]
-            by_key["dP"][0][block.at], by_key["dP"][1][block.at] = dp, spread * size + FLUSHED
+            outputs = block.outputs()
             for name, output in (("P", "attn"), ("dS", "dbias")):
-                by_key[name][0][row, at] = block.outputs()[output][:, inside]
-                by_key[name][1][row, at] = margins[output][:, inside]
-            seen[row, at] = block.seen[:, inside]
+                by_key[name][0][block.at, block.cols] = outputs[output]
+                by_key[name][1][block.at, block.cols] = margins[output]
+            seen[block.at, block.cols] = block.seen
+            if block.do is not None:
+                size = np.abs(block.do) @ np.abs(pair.v).T
+                by_key["dP"][0][block.at] = block.do @ pair.v.T
+                by_key["dP"][1][block.at] = spread * size + FLUSHED
     every = np.ones(R, bool)
     found = {name: Expected(value, allowed, every) for name, (value, allowed) in by_row.items()}
     for name, (value, allowed) in by_key.items():

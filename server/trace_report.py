@@ -10,7 +10,7 @@ import numpy as np
 
 from server.attention_problem import Array
 from server.cases import Case
-from server.report import Done, jsonable
+from server.report import Report, jsonable
 from server.trace import FORWARD, Quantity, Step, Trace
 from server.trace_reference import BY_ROW
 from server.trace_words import mark, sentence
@@ -20,20 +20,18 @@ MOST_VALUES = 5000
 """Values of dbg() that the JSON holds; the files have all."""
 
 
-def to_dict(
-    trace: Trace, case: Case, done: Done, kappa: float, *, failed: bool = False
-) -> dict[str, Any]:
+def to_dict(trace: Trace, case: Case, report: Report) -> dict[str, Any]:
     """What ``GET /api/runs/{run}/trace`` answers; numbers that JSON lacks are strings, and
-    null is what was not told.
+    null is what was not told. ``report``: the verdict on the run that was traced.
     """
     told = trace.told
     departure = trace.departure
     found: dict[str, Any] = {
         "case": str(case),
-        "kernel": done.kernel,
-        "traced": list(done.traced),
-        "shader_sha256": done.shader_sha256,
-        "kappa": kappa,
+        "kernel": report.kernel,
+        "traced": list(trace.traced),
+        "shader_sha256": report.shader_sha256,
+        "kappa": report.kappa,
         "b": told.b,
         "h": told.h,
         "rows": list(told.rows),
@@ -41,9 +39,10 @@ def to_dict(
         "told": told.wanted,
         "lost": told.lost,
         "room": told.capacity,
-        "sentence": sentence(trace, float(case.scale_f32), failed=failed),
+        "left_out": None if trace.left_out is None else list(trace.left_out),
+        "sentence": sentence(trace, float(case.scale_f32), report),
         "mark": mark(trace),
-        "failed": failed,
+        "failed": report.status == "fail",
         "departure": None,
         "steps": [_step(step) for step in trace.steps],
         "values": {

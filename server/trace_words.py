@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from server.attention_problem import F64, Array
-from server.trace import FORWARD, Departure, Quantity, Step, Trace
+from server.report import Report
+from server.trace import FORWARD, MOST_NUMBERS, Departure, Quantity, Step, Trace
 
 SYMBOLS = {"S": "S", "m": "m_i", "l": "l_i", "alpha": "alpha", "P": "P", "O": "the partial O"}
 CLOSE = 2e-4
@@ -22,11 +23,13 @@ CLOSE = 2e-4
 Guess = tuple[F64 | float, str]
 
 
-def sentence(trace: Trace, scale: float, *, failed: bool = False) -> str:
-    """What a person wants to read first. ``failed``: the judge found the outputs wrong."""
-    if not trace.steps:
+def sentence(trace: Trace, scale: float, report: Report | None = None) -> str:
+    """What a person wants to read first. ``report``: the verdict on the run that was traced."""
+    if not trace.traced:
         return "No kernel told a tile." if not trace.values else ""
-    lost = f" {trace.told.lost} records found no room." if trace.told.lost else ""
+    left = _left_out(trace)
+    if not trace.steps:
+        return f"No kernel told a tile.{left}"
     departure = trace.departure
     if departure is None:
         worst, name, title = max(
@@ -34,27 +37,59 @@ def sentence(trace: Trace, scale: float, *, failed: bool = False) -> str:
             for step in trace.steps
             for name, quantity in step.quantities.items()
         )
-        known = "in every step" if not lost else "as far as it was told"
+        known = "in every step" if not left else "as far as it was told"
         return (
             f"Right {known}: nothing is beyond its bound; the worst is {SYMBOLS.get(name, name)} "
-            f"at {worst:.2g} of what is allowed ({title}).{_behind(trace) if failed else ''}{lost}"
+            f"at {worst:.2g} of what is allowed ({title}).{_behind(trace, report)}{left}"
         )
     step = trace.steps[departure.step]
     why = reason(trace, departure, scale)
-    return f"{_before(trace, departure)} {_what(step, departure)}{': ' if why else ''}{why}.{lost}"
+    return f"{_before(trace, departure)} {_what(step, departure)}{': ' if why else ''}{why}.{left}"
 
 
-def _behind(trace: Trace) -> str:
-    """Where a fault can lie that no step shows."""
-    if trace.steps[-1].kind == FORWARD:
+def _left_out(trace: Trace) -> str:
+    """What the steps do not show; "" where they show all."""
+    lost, tiles = trace.told.lost, trace.left_out
+    which = ""
+    if tiles is not None:
+        first, last = tiles[0], tiles[1] - 1
+        which = f"key tile {first} is" if first == last else f"key tiles {first} to {last} are"
+    if lost:
+        so = f", so {which} left out" if which else ""
+        return f" {lost} records found no room{so}."
+    if which:
+        return f" From there on {which} left out: a trace holds at most {MOST_NUMBERS} numbers."
+    return ""
+
+
+def _behind(trace: Trace, report: Report | None) -> str:
+    """Where a fault can lie that no step shows; "" unless the verdict is that there is one."""
+    if report is None or report.status != "fail":
+        return ""
+    wrong = {name for name, output in report.outputs.items() if output.bad}
+    if report.finding is not None:
+        wrong.add(report.finding.output)
+    if wrong == {"attn"}:
+        return (
+            f" Only attn is wrong, and no traced kernel writes it: {_others(trace, report)} "
+            "computes it anew, from Q, K and the log-sum-exp."
+        )
+    if wrong <= {"o", "lse", "attn"}:
+        also = f" attn is written by {_others(trace, report)}." if "attn" in wrong else ""
         return (
             " The outputs are wrong all the same, so the fault comes after the last key tile: in "
-            "the division by l_i, in the log-sum-exp, or in how they are stored."
+            f"the division by l_i, in the log-sum-exp, or in how they are stored.{also}"
         )
     return (
         " The outputs are wrong all the same: look at what is made of P and dS, the sums over the "
         "tiles, the scale of dQ and dK, or how they are stored; or at another tile."
     )
+
+
+def _others(trace: Trace, report: Report) -> str:
+    """The kernels that ran and told nothing, of which one writes attn."""
+    names = dict.fromkeys(str(one["kernel"]) for one in report.passes)
+    return " or ".join(name for name in names if name not in trace.traced) or "another kernel"
 
 
 def mark(trace: Trace) -> str:
@@ -202,8 +237,8 @@ def _guesses(
         if step.beyond is not None and step.beyond.any():
             kept = total * 0 if old is None else q["alpha"].actual * old["l"].actual
             yield kept + total + step.beyond, "keys past the last one are not masked"
-    if name == "O" and trace.tile is not None:
-        v = trace.tile.v[step.keys[0] : step.keys[1]]
+    if name == "O" and trace.v is not None:
+        v = trace.v[step.keys[0] : step.keys[1]]
         yield from _sums(np.where(q["P"].told, q["P"].actual, 0.0) @ v, q, old, "O")
 
 

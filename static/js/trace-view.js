@@ -33,6 +33,7 @@ import { toNumber } from "./format.js";
  * @property {number} room
  * @property {string} sentence
  * @property {string} mark
+ * @property {[number, number] | null} left_out  first and end of the key tiles that have no step
  * @property {boolean} failed  the judge found the outputs wrong
  * @property {{step: number, quantity: string, rows: number[], row: number, column: number | null}
  *   | null} departure
@@ -105,6 +106,19 @@ export function stateOf(trace, n) {
   return told
     ? { status: "pass", mark: "✓", word: "right" }
     : { status: "skip", mark: "–", word: "not told" };
+}
+
+/**
+ * What a trace comes to, as a status and a word.
+ *
+ * @param {Pick<Trace, "departure" | "failed" | "left_out" | "steps">} trace
+ * @returns {["pass" | "fail" | "skip" | "vacuous", string]}
+ */
+export function badgeOf({ departure, failed, left_out, steps }) {
+  if (departure) return ["fail", "✗ parts"];
+  if (steps.length === 0) return ["skip", "– not told"];
+  if (failed) return ["vacuous", "∅ not in these steps"];
+  return ["pass", left_out ? "✓ right so far" : "✓ right"];
 }
 
 /** Where the trace begins to be of interest. @param {Trace} trace */

@@ -34,12 +34,12 @@ def edited(old: str, new: str, path: str = "fa2_forward.wgsl") -> dict[str, str]
 def traced(
     harness: Harness, case: str, shaders: Mapping[str, str] | None = None, **tile: int
 ) -> tuple[Trace, str]:
-    """The trace of a run, and its sentence."""
+    """The trace of a run, and its sentence, which knows the verdict."""
     report = harness.run(case, trace=tile or TILE, shaders=shaders)
     found = harness.last_trace()
     assert found is not None, report.message
     assert report.told == found.told.wanted > 0
-    return found, sentence(found, float(Case.parse(case).scale_f32))
+    return found, sentence(found, float(Case.parse(case).scale_f32), report)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,14 @@ def test_a_broken_forward_parts_where_it_is_broken(
     assert departure is not None, said
     assert (departure.step, departure.quantity) == (step, quantity), said
     assert why in said
+
+
+def test_where_attn_alone_is_wrong_the_kernel_that_writes_it_is_named(harness: Harness) -> None:
+    past_the_end = edited("if (j < ends[r])", "if (j <= ends[r])", "attn_writeback.wgsl")
+    found, said = traced(harness, FORWARD.replace("kernel", "attn=1,kernel"), past_the_end)
+    assert found.departure is None
+    assert "Only attn is wrong, and no traced kernel writes it: attn_writeback computes" in said
+    assert "after the last key tile" not in said
 
 
 def test_a_broken_backward_parts_in_its_own_kernel(harness: Harness) -> None:

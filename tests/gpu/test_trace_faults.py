@@ -23,12 +23,10 @@ def said_of(harness: Harness, mutant: Mutant, **tile: int) -> str:
     """The sentence of the tile that the page and `fa2 trace` take, or of another head's."""
     case, shaders = Case.parse(mutant.case), mutant.shaders()
     report = harness.run(case, shaders=shaders)
-    done = harness.last_done
-    assert done is not None
-    report = harness.run(case, shaders=shaders, trace=worst_tile(case, report, done.tile) | tile)
+    report = harness.run(case, shaders=shaders, trace=worst_tile(case, report) | tile)
     found = harness.last_trace()
     assert found is not None, report.message
-    return sentence(found, float(case.scale_f32), failed=report.status == "fail")
+    return sentence(found, float(case.scale_f32), report)
 
 
 @pytest.mark.parametrize("mutant", faults(), ids=lambda mutant: mutant.name)

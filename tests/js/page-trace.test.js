@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { HEAD_WORDS, rangesOf, TraceBuffer, traceLimits } from "../../static/js/trace-buffer.js";
-import { firstStep, sizesOf, stateOf, worstTile } from "../../static/js/trace-view.js";
+import { badgeOf, firstStep, sizesOf, stateOf, worstTile } from "../../static/js/trace-view.js";
 
 const SPEC = { Tq: 70, Tk: 70, causal: true, align: "br", op: "forward" };
 const TILE = { Br: 32, Bc: 16 };
@@ -95,4 +95,14 @@ test("the step where they part is marked by a word, a mark and a colour", () => 
   );
   assert.equal(firstStep(trace), 1);
   assert.equal(firstStep({ steps, departure: null }), 3);
+});
+
+test("a trace that does not reach the end of the keys is right only so far", () => {
+  const right = { departure: null, failed: false, left_out: null, steps: [{ quantities: {} }] };
+  assert.deepEqual(badgeOf(right), ["pass", "✓ right"]);
+  assert.deepEqual(badgeOf({ ...right, left_out: [1, 4] }), ["pass", "✓ right so far"]);
+  assert.deepEqual(badgeOf({ ...right, failed: true }), ["vacuous", "∅ not in these steps"]);
+  assert.deepEqual(badgeOf({ ...right, failed: true, steps: [] }), ["skip", "– not told"]);
+  const departure = { step: 0, quantity: "S", rows: [0], row: 0, column: 0 };
+  assert.deepEqual(badgeOf({ ...right, departure, left_out: [1, 4] }), ["fail", "✗ parts"]);
 });

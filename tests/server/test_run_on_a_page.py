@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-import queue
 import subprocess
 import sys
 import threading
@@ -16,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import CASE, Live, Serve
-from fake_bench import done
-from fake_page import ADAPTER, FakePage
+from fake_page import FakePage
+from lent_page import Working, introduce
 from typer.testing import CliRunner, Result
 
 from server.cli import app
@@ -26,39 +24,6 @@ from server.harness import Harness
 from server.reference import attention
 
 OTHER = "forward:T=9,H=2,D=4"
-
-
-def introduce(page: FakePage, **facts: Any) -> None:
-    """Says what a page says once it has looked for a device."""
-    found = {"ok": True, "adapter": ADAPTER, "engine": "NumPy 2", **facts}
-    page.http.post(f"/api/pages/{page.id}/environment", json=found).raise_for_status()
-
-
-class Working:
-    """Does the jobs of a page until the test is over."""
-
-    def __init__(self, page: FakePage, do: Callable[[FakePage, dict[str, Any]], Any]) -> None:
-        self.page, self.do = page, do
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._work, daemon=True)
-        self.thread.start()
-
-    def _work(self) -> None:
-        while not self.over.is_set():
-            try:
-                name, job = self.page.events.get(timeout=0.05)
-            except queue.Empty:
-                continue
-            if name == "job":
-                self.do(self.page, job)
-            elif name == "bench":
-                told = dataclasses.asdict(done(shader_sha256="0" * 64))
-                path = f"/api/benches/{job['bench']}/done"
-                self.page.http.post(path, json=told).raise_for_status()
-
-    def end(self) -> None:
-        self.over.set()
-        self.thread.join(5)
 
 
 Person = Callable[..., FakePage]

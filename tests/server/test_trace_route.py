@@ -59,6 +59,17 @@ def test_a_trace_is_read_as_rows_matrices_and_arrays(live: Live) -> None:
     arrays = live.client.get(f"/api/runs/{run}/trace.npz").raise_for_status()
     with np.load(io.BytesIO(arrays.content)) as file:
         assert file["tile0.S.ratio"].shape == (T, T)
+    as_told = live.client.get(f"/api/runs/{run}/trace/told.npz").raise_for_status()
+    with np.load(io.BytesIO(as_told.content), allow_pickle=False) as file:
+        assert file["words"][:HEAD_WORDS].tolist() == [len(records), 0, 1, 0, T, 0, T, T]
+        assert file["traced"].tolist() == ["fa2_forward"]
+
+
+def test_a_case_too_long_for_a_trace_is_refused_before_it_is_queued(live: Live) -> None:
+    body = {"case": "forward:T=65537,D=8", "trace": {"b": 0, "h": 0}}
+    answer = live.client.post("/api/runs", json=body)
+    assert answer.status_code == 422
+    assert "use Tk up to 65536, or Tq up to 127" in answer.json()["detail"]
 
 
 def test_what_dbg_told_is_listed_and_has_files(live: Live) -> None:
@@ -89,7 +100,7 @@ def test_a_run_that_told_nothing_has_no_trace(live: Live) -> None:
     job = page.next_event("job")
     assert live.client.get(f"/api/runs/{run}/trace").status_code == 409
     page.work(job)
-    for path in ("trace", "trace.npz", "trace/steps/0", "trace/values.csv"):
+    for path in ("trace", "trace.npz", "trace/steps/0", "trace/values.csv", "trace/told.npz"):
         assert live.client.get(f"/api/runs/{run}/{path}").status_code == 404
     assert live.client.get("/api/runs/0000000000000000/trace").status_code == 404
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from kept_runs import report_of
 from traced_float32 import State, told
 
 from server.cases import Case
@@ -15,18 +17,16 @@ from server.inputs import make_inputs
 from server.judge import problem_of
 from server.measure import Bounds
 from server.reference import attention
-from server.report import Done
+from server.report import Finding
 from server.trace import trace_of
 from server.trace_buffer import (
     HEAD_WORDS,
-    MOST_RECORDS,
     check,
     count,
     decode,
-    spec_of,
     values,
 )
-from server.trace_reference import backward, forward, tile_of
+from server.trace_reference import backward, forward, pair_of, tile_of
 from server.trace_report import npz, to_dict, values_csv, values_npy
 from server.trace_words import mark, sentence
 
@@ -88,10 +88,9 @@ def test_the_gradients_of_a_tile_pair_are_those_of_the_reference() -> None:
         truth = attention(
             inputs["q"], inputs["k"], inputs["v"], do=inputs["do"], scale=float(case.scale_f32)
         )
-        tile = tile_of(problem, 0, 3, (24, 40))
-        pair = backward(tile, (0, 40), Bounds(4, False, False))
+        pair = backward(pair_of(problem, 0, 3, (24, 40), (0, 40)), Bounds(4, False, False))
         dq = float(case.scale_f32) * pair["dS"].value @ inputs["k"][0, :, 1].astype(float)
-        part = backward(tile, (16, 40), Bounds(4, False, False))
+        part = backward(pair_of(problem, 0, 3, (24, 40), (16, 40)), Bounds(4, False, False))
     np.testing.assert_allclose(dq, truth["dq"][0, 24:40, 3], rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(part["P"].value, truth["attn"][0, 3, 24:40][:, keys])
     delta = (inputs["do"].astype(float) * truth["o"])[0, 24:40, 3].sum(axis=1)
@@ -186,21 +185,37 @@ def test_nan_that_a_kernel_told_is_not_taken_for_silence() -> None:
     assert found.departure is not None
     assert found.departure.quantity == "m"
     assert "m_i of rows 32–63 is NaN instead of" in sentence(found, 1)
-    row = to_dict(found, CASE, Done(status="ok"), 4)["steps"][0]["rows"]["m"]["actual"][0]
+    row = to_dict(found, CASE, report_of(str(CASE)))["steps"][0]["rows"]["m"]["actual"][0]
     assert row == "NaN"
 
 
-def test_what_found_no_room_is_unknown_counted_and_no_departure() -> None:
-    words = told(CASE, rows=(32, 64), room=1500)
-    found = trace_of(CASE, words, traced=KERNELS, kappa=4)
-    assert found.told.lost == count(words) - 1500 > 0
-    assert found.departure is None
-    said = sentence(found, 1)
-    assert said.startswith("Right as far as it was told: ")
-    assert said.endswith(f"{found.told.lost} records found no room.")
-    step = to_dict(found, CASE, Done(status="ok"), 4)["steps"][-1]
-    assert step["rows"]["l"]["actual"][-1] is None
-    assert step["rows"]["l"]["ratio"][-1] == "NaN"
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (("attn",), "Only attn is wrong, and no traced kernel writes it: attn_writeback computes"),
+        (("o", "lse"), "the fault comes after the last key tile: in the division by l_i, in the "
+         "log-sum-exp, or in how they are stored."),
+        (("lse", "attn"), "or in how they are stored. attn is written by attn_writeback."),
+        (("dk",), "look at what is made of P and dS"),
+    ],
+)  # fmt: skip
+def test_where_no_step_is_wrong_the_outputs_say_what_is_left(
+    wrong: tuple[str, ...], says: str
+) -> None:
+    found = trace_of(CASE, told(CASE, rows=(32, 64)), traced=KERNELS, kappa=4)
+    one = report_of(str(CASE), "fail").outputs["o"]
+    report = report_of(
+        str(CASE),
+        "fail",
+        outputs=dict.fromkeys(wrong, one),
+        passes=({"kernel": "fa2_forward"}, {"kernel": "attn_writeback"}),
+    )
+    assert says in sentence(found, 1, report)
+    assert ("after the last key tile" in sentence(found, 1, report)) == (wrong[0] in ("o", "lse"))
+    unwritten = replace(report, outputs={}, finding=Finding("written", wrong[0], "everywhere"))
+    if len(wrong) == 1:
+        assert says in sentence(found, 1, unwritten)
+    assert "wrong" not in sentence(found, 1, report_of(str(CASE)))
 
 
 def test_parts_of_a_sum_are_added_and_the_rows_of_others_left_out() -> None:
@@ -230,13 +245,6 @@ def test_a_head_that_does_not_fit_the_case_is_refused(head: tuple[int, ...]) -> 
         trace_of(CASE, words, traced=KERNELS, kappa=4)
 
 
-def test_a_count_beyond_the_buffer_reads_nothing_beyond_it() -> None:
-    words = np.full(HEAD_WORDS + 8, 2**32 - 1, np.uint32)
-    found = decode(words)
-    assert (found.wanted, found.capacity, len(found.kind)) == (2**32 - 1, 2, 2)
-    assert found.lost == 2**32 - 3
-
-
 def test_values_of_dbg_come_sorted_with_their_types() -> None:
     words = np.zeros(HEAD_WORDS + 4 * 8, np.uint32)
     one = np.array([1.5], np.float32).view(np.uint32)[0]
@@ -263,18 +271,11 @@ def test_values_of_dbg_come_sorted_with_their_types() -> None:
 def test_the_json_has_no_number_that_json_lacks_and_the_npz_every_array() -> None:
     words = told(CASE, rows=(0, 32))
     found = trace_of(CASE, words, traced=KERNELS, kappa=4)
-    text = json.dumps(to_dict(found, CASE, Done(status="ok"), 4), allow_nan=False)
+    text = json.dumps(to_dict(found, CASE, report_of(str(CASE))), allow_nan=False)
     assert json.loads(text)["steps"][0]["rows"]["m"]["expected"]
     arrays = np.load(io.BytesIO(npz(found)))
     assert arrays["tile1.P.actual"].shape == (32, 16)
     assert arrays["tile0.O.expected"].shape == (32, 8)
-
-
-def test_there_is_room_for_a_tile_within_bounds_and_for_dbg_alone() -> None:
-    small = spec_of(CASE, tiles=True)
-    huge = spec_of(Case.parse("forward:T=65536,D=256"), tiles=True)
-    assert huge.bytes == 4 * HEAD_WORDS + 16 * MOST_RECORDS > small.bytes
-    assert spec_of(CASE, tiles=False).bytes == 32 + 16 * 65536
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 import { plural } from "../format.js";
 import { asRunError } from "../run-error.js";
 import { readSafetensors } from "../safetensors.js";
-import { firstStep, symbol } from "../trace-view.js";
+import { badgeOf, firstStep, symbol } from "../trace-view.js";
 import { byId, h } from "./dom.js";
 import { LEGEND, matrixFigure } from "./trace-matrices.js";
 import { rowTable } from "./trace-rows.js";
@@ -31,12 +31,8 @@ export class TraceView {
     this.#run = run;
     this.#trace = trace;
     const { steps, rows, traced, lost, told } = trace;
-    byId("trace-result").hidden = steps.length === 0;
-    const [status, word] = trace.departure
-      ? ["fail", "✗ parts"]
-      : trace.failed
-        ? ["vacuous", "∅ not in these steps"]
-        : ["pass", "✓ right"];
+    byId("trace-result").hidden = traced.length === 0;
+    const [status, word] = badgeOf(trace);
     byId("trace-sentence").replaceChildren(
       h("span", { class: "badge", "data-status": status }, word),
       ` ${trace.sentence}`,
@@ -51,10 +47,16 @@ export class TraceView {
       h("a", { href: `/api/runs/${run}/trace`, download: `${run}-trace.json` }, "Rows as JSON"),
     );
     showValues(byId("trace-values"), trace, run);
-    if (!steps.length) return;
     const chosen = firstStep(trace);
     this.#steps.show(trace, chosen);
-    this.#showStep(chosen);
+    if (steps.length) this.#showStep(chosen);
+    else this.#showNoStep();
+  }
+
+  /** A step of an earlier trace goes, one that is on its way as well. */
+  #showNoStep() {
+    this.#turn += 1;
+    byId("trace-step").replaceChildren();
   }
 
   /** @param {number} n */
