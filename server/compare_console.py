@@ -34,6 +34,11 @@ def print_compared(console: Console, found: Compared) -> None:
         lines = report.message.splitlines() if not report.ok else []
         for line in [*side.notes, *lines]:
             console.print(f"        {line}")
+    if found.same:
+        console.print(
+            f"Both sides are the same kernel and text ({found.reports[0].kernel}): "
+            "times differ by the noise of timing alone."
+        )
     if any(report.outputs for report in found.reports):
         _print_table(console, found)
 

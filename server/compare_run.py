@@ -38,6 +38,17 @@ class Compared:
     benches: tuple[list[BenchReport], list[BenchReport]] = field(default_factory=lambda: ([], []))
 
     @property
+    def same(self) -> bool:
+        """Both ran the same kernel and text, whatever the sides are called: what differs is noise.
+
+        The digest of a backward does not cover the forward before it, which may have been edited.
+        """
+        a, b = self.reports
+        if not a.shader_sha256 or (a.kernel, a.shader_sha256) != (b.kernel, b.shader_sha256):
+            return False
+        return self.case.op == "forward" or not (a.edited or b.edited)
+
+    @property
     def ratio(self) -> Ratio | None:
         """None unless both were timed."""
         spans = [_span(side) for side in self.benches]
@@ -52,6 +63,7 @@ class Compared:
             "case": str(self.case),
             "a": self._side(0),
             "b": self._side(1),
+            "same": self.same,
             "outputs": {name: one.to_dict() for name, one in self.outputs.items()},
             "time": ratio and {"ratio": ratio.value, "low": ratio.low, "high": ratio.high},
         }

@@ -5,6 +5,7 @@ import { formatRatio, formatTolerance, toNumber } from "./format.js";
 
 /** @typedef {import("./checks.js").Report} Report */
 /** @typedef {import("./format.js").Number_} Number_ */
+/** @typedef {import("./compare-session.js").Comparison} Comparison */
 /** @typedef {import("./bench-session.js").BenchReport} BenchReport */
 
 /**
@@ -117,4 +118,40 @@ export function formatSpan(ratio) {
 /** @param {number} x */
 export function threeDigits(x) {
   return String(Number(x.toPrecision(3)));
+}
+
+/**
+ * Whether both sides ran the same kernel and text, whatever they are called. The digest of a
+ * backward does not cover the forward before it, which may have been edited.
+ *
+ * @param {Pick<Comparison, "case" | "sides">} shown
+ */
+export function isSame({ case: id, sides }) {
+  const [a, b] = sides.map(({ report }) => report);
+  if (!a?.shader_sha256 || a.shader_sha256 !== b?.shader_sha256 || a.kernel !== b.kernel)
+    return false;
+  return id.startsWith("forward:") || ![a, b].some(({ edited }) => edited?.length);
+}
+
+/** What came of it, in a sentence or two. @param {Comparison} shown */
+export function sentenceOf(shown) {
+  if (shown.doing) return `Running: ${shown.doing}.`;
+  if (shown.problem) return `Ended early: ${shown.problem}`;
+  const [a, b] = shown.sides;
+  const parts = [];
+  if (isSame(shown))
+    parts.push(
+      `Both sides are the same kernel and text (${a.report?.kernel}): ` +
+        "times differ by the noise of timing alone",
+    );
+  const outputs = Object.values(shown.outputs);
+  if (shown.apart) parts.push(shown.apart);
+  else if (outputs.length && outputs.every((one) => one.bit_equal))
+    parts.push("The results are bit-equal");
+  const ratio = timeRatio(spanOf(a.benches), spanOf(b.benches));
+  if (ratio) parts.push(`A takes ${threeDigits(ratio.median)} times as long as B`);
+  const wrong = [a, b].flatMap((side, n) => (side.report?.status === "pass" ? [] : "AB"[n]));
+  if (wrong.length)
+    parts.push(`${wrong.join(" and ")} ${wrong.length > 1 ? "are" : "is"} not right`);
+  return `${shown.case}: ${parts.length ? parts.join(". ") : "both are right"}.`;
 }

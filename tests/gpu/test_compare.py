@@ -49,6 +49,16 @@ def test_two_shipped_kernels_are_judged_and_timed_side_by_side(tab: Tab) -> None
     assert "kernel=baseline" in tab.page.inner_text("#detail")
 
 
+def test_a_kernel_beside_itself_is_said_to_be(tab: Tab) -> None:
+    tab.open(f"&case={CASE}")
+    for side in ("a", "b"):
+        tab.page.select_option(f"#compare-{side}", "kernel:fa2_forward")
+    tab.page.uncheck("#compare-timed")
+    said = compare(tab)
+    assert "Both sides are the same kernel and text (fa2_forward)" in said
+    assert said.endswith("The results are bit-equal.")
+
+
 @pytest.mark.slow
 def test_an_earlier_run_that_was_wrong_is_wrong_again(tab: Tab) -> None:
     tab.open()

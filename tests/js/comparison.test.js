@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CompareSession } from "../../static/js/compare-session.js";
 import { groupsOf, labelOf } from "../../static/js/compare-sides.js";
-import { formatSpan, rowsOf, spanOf, timeRatio } from "../../static/js/comparison.js";
+import {
+  formatSpan,
+  isSame,
+  rowsOf,
+  sentenceOf,
+  spanOf,
+  timeRatio,
+} from "../../static/js/comparison.js";
 
 const CASE = "forward:T=8,D=4";
 const report = (/** @type {Record<string, any>} */ ratios, status = "pass") =>
@@ -39,6 +46,36 @@ test("the ratio of times spans what the rounds' samples leave open", () => {
   assert.equal(formatSpan(timeRatio(a, b)), "0.55 (0.409 to 0.778)");
   assert.equal(timeRatio(a, spanOf([])), null);
   assert.equal(formatSpan(null), "–");
+});
+
+test("two sides that are one kernel and text are said to be, whatever they are called", () => {
+  const ran = (/** @type {object} */ fields = {}) => ({
+    report: { ...report({ o: 0.2 }), shader_sha256: "2f", edited: [], ...fields },
+    benches: [timed(9, 10, 11)],
+  });
+  const pair = (/** @type {any} */ a, /** @type {any} */ b, id = CASE) =>
+    /** @type {any} */ ({
+      case: id,
+      sides: [a, b],
+      outputs: {},
+      apart: "",
+      doing: "",
+      problem: "",
+    });
+  assert.equal(
+    sentenceOf(pair(ran(), ran())),
+    `${CASE}: Both sides are the same kernel and text (k): times differ by the noise of timing ` +
+      "alone. A takes 1 times as long as B.",
+  );
+  for (const other of [{ shader_sha256: "3f" }, { kernel: "j" }]) {
+    assert.equal(sentenceOf(pair(ran(), ran(other))), `${CASE}: A takes 1 times as long as B.`);
+  }
+  const refused = ran({ shader_sha256: "" });
+  assert.ok(!isSame(pair(refused, refused)), "nothing was compiled");
+  assert.ok(!isSame(pair(ran(), { report: null, benches: [] })));
+  const edited = ran({ edited: ["fa2_forward.wgsl"] });
+  assert.ok(isSame(pair(edited, ran())), "an edit of a file that the kernel does not use");
+  assert.ok(!isSame(pair(edited, ran(), "backward:T=8,D=4")), "of the forward before it, perhaps");
 });
 
 test("a side offers the kernels of the case's operation, and what is there of edits and runs", () => {

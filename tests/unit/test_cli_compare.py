@@ -17,7 +17,7 @@ from server import bench_report, cli_compare
 from server.bench_report import BenchReport
 from server.cases import Case
 from server.cli import app
-from server.compare_run import run_both
+from server.compare_run import Compared, run_both
 from server.compare_sides import Side, read_side
 from server.errors import CaseError, HarnessError
 from server.outputs import outputs_of
@@ -52,7 +52,9 @@ class Twice:
             spec.name: np.full(spec.shape, value, spec.numpy) for spec in outputs_of(case)
         }
         status = "fail" if case.kernel in self.wrong else "pass"
-        return report_of(str(case), status, ratio=value / 4, kernel=case.kernel, kappa=kappa)
+        digest = "2" * 64 if case.kernel == "fa2" else "3" * 64
+        fields = {"kernel": case.kernel, "kappa": kappa, "shader_sha256": digest}
+        return report_of(str(case), status, ratio=value / 4, **fields)
 
     def bench(self, case: Case, **_: Any) -> BenchReport:
         self.timed.append(case.kernel)
@@ -116,6 +118,30 @@ def test_the_command_prints_both_sides_and_its_code_is_the_worst_verdict(
     assert "B = baseline  FAIL" in result.output
     assert "it is a fail" in result.output
     assert "not timed" in result.output
+
+
+def test_a_kernel_beside_itself_is_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cli_compare, "Harness", Twice)
+    file = tmp_path / "compared.json"
+    for other, same in (("fa2", True), ("baseline", False)):
+        words = ["compare", str(CASE), "fa2", other, "--no-time", "--json", str(file)]
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+        assert ("Both sides are the same kernel and text (fa2)" in result.output) is same
+        assert json.loads(file.read_text())["same"] is same
+
+
+def test_a_backward_whose_forward_may_have_been_edited_is_not_the_same() -> None:
+    case = Case.parse("backward:T=8,H=2,D=4")
+    sides = Side("fa2", "fa2"), Side("run 1", "fa2")
+    plain, edited = report_of(str(case)), report_of(str(case), edited=("fa2_forward.wgsl",))
+    assert Compared(case, sides, [plain, plain]).same
+    assert not Compared(case, sides, [plain, edited]).same
+    assert Compared(CASE, sides, [plain, edited]).same, "the digest of a forward is of all of it"
+    nothing = report_of(str(case), "skip", shader_sha256="")
+    assert not Compared(case, sides, [nothing, nothing]).same
 
 
 def test_a_kernel_s_name_and_a_file_are_sides(tmp_path: Path) -> None:

@@ -1,15 +1,12 @@
 // @ts-check
-import { STATUS_MARK, STATUS_WORD } from "../checks.js";
-import { formatSpan, rowsOf, spanOf, threeDigits, timeRatio } from "../comparison.js";
-import { formatTime } from "../speed-curves.js";
-import { CompareChart } from "./compare-chart.js";
-import { breakable, byId, h, showCase } from "./dom.js";
+import { lazy, loaded } from "../lazy.js";
+import { asRunError } from "../run-error.js";
+import { byId, h, showCase } from "./dom.js";
 
 /** @typedef {import("../compare-session.js").Comparison} Comparison */
-/** @typedef {import("../compare-session.js").SideState} SideState */
 /** @typedef {import("../compare-sides.js").Group} Group */
 
-/** The section of the page that sets two kernels against each other. */
+/** The section of the page that sets two kernels against each other: a form, and a sentence. */
 export class CompareView {
   #form = /** @type {HTMLFormElement} */ (byId("compare-form"));
   #selects = ["compare-a", "compare-b"].map((id) => /** @type {HTMLSelectElement} */ (byId(id)));
@@ -18,16 +15,16 @@ export class CompareView {
   #stop = /** @type {HTMLButtonElement} */ (byId("compare-stop"));
   #case = byId("compare-case");
   #says = byId("compare-says");
-  #result = byId("compare-result");
-  #sides = byId("compare-sides");
-  #rows = byId("compare-rows");
-  #chart = new CompareChart(byId("compare-chart"));
+  /** Loaded while the first two are run. */
+  #result;
   #offered = "";
-  #onShow;
 
   /** @param {{onStart: () => void, onStop: () => void, onShow: (run: string) => void}} listeners */
   constructor({ onStart, onStop, onShow }) {
-    this.#onShow = onShow;
+    this.#result = lazy(async () => {
+      const { CompareResult } = await loaded("what shows it", import("./compare-result.js"));
+      return new CompareResult(onShow);
+    });
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault(); // the CSP refuses form submission; it is asked for by fetch
       if (!this.#start.disabled) onStart();
@@ -90,101 +87,12 @@ export class CompareView {
   }
 
   /** @param {Comparison} shown */
-  show(shown) {
-    const [a, b] = shown.sides;
-    this.say(sentence(shown));
-    if (!a.report) return; // what was compared before stays until there is something new
-    this.#result.hidden = false;
-    this.#sides.replaceChildren(...shown.sides.map((side, n) => this.#side("AB"[n], side)));
-    const rows = rowsOf(a.report, b.report, shown.outputs);
-    const cells = (/** @type {string[]} */ ...texts) =>
-      texts.map((text) => h("td", { class: "number" }, text));
-    this.#rows.replaceChildren(
-      ...rows.map(({ name, ...row }) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, name),
-          ...cells(row.a, row.b, row.factor, row.bad, row.maxAbs, row.ulp, row.differ),
-        ),
-      ),
-      timeRow(a, b, cells),
-    );
-    this.#chart.show(shown);
+  async show(shown) {
+    try {
+      const result = await this.#result();
+      this.say(result.show(shown));
+    } catch (error) {
+      this.say(`Not shown: ${asRunError(error).message}`);
+    }
   }
-
-  /**
-   * @param {string} letter
-   * @param {SideState} side
-   */
-  #side(letter, { label, notes, run, report }) {
-    const status = report?.status ?? "queued";
-    const mark = STATUS_MARK[report?.status ?? "queued"];
-    const kernel = report && !label.includes(report.kernel) ? ` (${report.kernel})` : "";
-    const where = h("button", { type: "button", class: "small quiet" }, "Show the check");
-    where.addEventListener("click", () => this.#onShow(run));
-    return h(
-      "li",
-      { "data-status": status },
-      h(
-        "p",
-        { class: "row" },
-        h("strong", {}, `${letter} = `, breakable(label), kernel),
-        h(
-          "span",
-          { class: "badge" },
-          h("span", { class: "mark", "aria-hidden": "true" }, mark),
-          report ? STATUS_WORD[report.status] : "not yet",
-        ),
-        report ? where : null,
-      ),
-      ...notes.map((text) => h("p", { class: "hint" }, text)),
-      report && report.status !== "pass"
-        ? h("pre", { class: "message" }, report.message.split("\n").slice(0, 4).join("\n"))
-        : null,
-    );
-  }
-}
-
-/**
- * @param {SideState} a
- * @param {SideState} b
- * @param {(...texts: string[]) => HTMLElement[]} cells
- */
-function timeRow(a, b, cells) {
-  const spans = [spanOf(a.benches), spanOf(b.benches)];
-  const texts = [a, b].map((side, n) => timeText(side, spans[n]));
-  const ratio = formatSpan(timeRatio(spans[0], spans[1]));
-  const factor = h("td", { colspan: 5, class: "compare-ratio" }, ratio);
-  return h("tr", {}, h("th", { scope: "row" }, "time"), ...cells(...texts), factor);
-}
-
-/**
- * @param {SideState} side
- * @param {import("../comparison.js").Span | null} span
- */
-function timeText({ report, benches }, span) {
-  if (span) return formatTime(span.median);
-  if (report && report.status !== "pass") return "not timed";
-  const last = benches[benches.length - 1];
-  if (!last) return "–";
-  return last.status === "timed" ? "below resolution" : String(last.status);
-}
-
-/** @param {Comparison} shown */
-function sentence(shown) {
-  if (shown.doing) return `Running: ${shown.doing}.`;
-  if (shown.problem) return `Ended early: ${shown.problem}`;
-  const [a, b] = shown.sides;
-  const parts = [];
-  const outputs = Object.values(shown.outputs);
-  if (shown.apart) parts.push(shown.apart);
-  else if (outputs.length && outputs.every((one) => one.bit_equal))
-    parts.push("The results are bit-equal");
-  const ratio = timeRatio(spanOf(a.benches), spanOf(b.benches));
-  if (ratio) parts.push(`A takes ${threeDigits(ratio.median)} times as long as B`);
-  const wrong = [a, b].flatMap((side, n) => (side.report?.status === "pass" ? [] : "AB"[n]));
-  if (wrong.length)
-    parts.push(`${wrong.join(" and ")} ${wrong.length > 1 ? "are" : "is"} not right`);
-  return `${shown.case}: ${parts.length ? parts.join(". ") : "both are right"}.`;
 }
