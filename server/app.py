@@ -50,7 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     pages = Pages(settings)
     store, trainings = RunStore(settings, pages), TrainingStore(settings, pages)
     benches = BenchStore(settings, pages, store)
-    writer = _history_writer(settings, store, benches)
+    writer = _history_writer(settings, store, benches, trainings)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -115,9 +115,9 @@ def close(app: FastAPI) -> None:
 
 
 def _history_writer(
-    settings: Settings, store: RunStore, benches: BenchStore
+    settings: Settings, store: RunStore, benches: BenchStore, trainings: TrainingStore
 ) -> HistoryWriter | None:
-    """What writes finished runs and benchmarks down, where there is to be a history."""
+    """What writes down whatever is finished, where there is to be a history."""
     if settings.history is None:
         return None
     writer = HistoryWriter(
@@ -128,6 +128,7 @@ def _history_writer(
     )
     store.observers.append(writer.observe_run)
     benches.observers.append(writer.observe_bench)
+    trainings.observers.append(writer.observe_training)
     return writer
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -10,16 +11,23 @@ import typer
 
 from server.cli_files import write_each
 from server.cli_groups import grouped
+from server.cli_history import NoHistoryOption
 from server.cli_options import PlaceOptions, TimeoutOption
 from server.console import make_console
 from server.golden import GoldenCase
 from server.golden_console import GoldenPrinter
 from server.golden_files import Unusable, read_set, sets_in
+from server.golden_outcome import Outcome
 from server.golden_results import GoldenResults
 from server.golden_run import run_case
 from server.harness import Harness
+from server.history_place import history_file
+from server.history_writer import HistoryWriter
+from server.paths import STATIC
 from server.progress_bar import ProgressBar
 from server.selection import check_kernel
+
+Tell = Callable[[Outcome], None]
 
 
 @grouped
@@ -41,6 +49,7 @@ def golden(
     ] = False,
     *,
     place: PlaceOptions,
+    no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all outcomes as JSON.")
     ] = None,
@@ -59,8 +68,12 @@ def golden(
         with Harness(timeout_s=timeout, **place.arguments()) as harness:
             results.environment = harness.environment
             printer.heading(len(cases), harness.environment)
-            with bar.shown(len(cases)):
-                _run_all(harness, cases, kernel, results, printer, bar, fail_fast=fail_fast)
+            history = None if no_history else history_file()
+            # Of a page that is open elsewhere, the shader texts are that server's.
+            static = STATIC if place.page is None else None
+            with bar.shown(len(cases)), _kept(history, harness, kernel, static) as keep:
+                told = [results.outcomes.append, printer.outcome, keep]
+                _run_all(harness, cases, kernel, told, bar, fail_fast=fail_fast)
     except KeyboardInterrupt:
         results.interrupted = True
     finally:
@@ -74,8 +87,7 @@ def _run_all(
     harness: Harness,
     cases: Sequence[GoldenCase | Unusable],
     kernel: str,
-    results: GoldenResults,
-    printer: GoldenPrinter,
+    told: Sequence[Tell],
     bar: ProgressBar,
     *,
     fail_fast: bool,
@@ -83,8 +95,25 @@ def _run_all(
     for case in cases:
         bar.running(str(case))
         outcome = run_case(harness, case, kernel)
-        results.outcomes.append(outcome)
-        printer.outcome(outcome)
+        for tell in told:
+            tell(outcome)
         bar.advance()
         if fail_fast and outcome.status in ("fail", "error"):
             break
+
+
+@contextmanager
+def _kept(
+    history: Path | None, harness: Harness, kernel: str, static: Path | None
+) -> Iterator[Tell]:
+    """Keeps outcomes in the history; not what the harness runs for them, whose verdicts follow
+    other bounds than the files'.
+    """
+    if history is None:
+        yield lambda outcome: None
+        return
+    writer = HistoryWriter(history, origin="golden", static=static, launched=harness.opening)
+    try:
+        yield lambda outcome: writer.observe_golden(outcome, kernel, harness.environment)
+    finally:
+        writer.close()

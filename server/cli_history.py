@@ -13,7 +13,7 @@ from server.console import make_console
 from server.errors import CaseError
 from server.history import History, told
 from server.history_console import print_plot, print_run, print_table
-from server.history_filter import MOST, Filter, statuses
+from server.history_filter import KINDS, MOST, STATUSES, Filter
 from server.history_place import VARIABLE, history_file
 
 NoHistoryOption = Annotated[
@@ -31,6 +31,7 @@ def history(
             show_default=False,
         ),
     ] = None,
+    kind: Annotated[str, typer.Option("--kind", metavar="K,…", help=", ".join(KINDS))] = "",
     case: Annotated[
         str,
         typer.Option("--case", metavar="GLOB", help="Cases; a plain word may stand anywhere."),
@@ -40,7 +41,7 @@ def history(
     ] = "",
     status: Annotated[
         str,
-        typer.Option("--status", metavar="S,…", help="pass, fail, vacuous, error, skip, timed"),
+        typer.Option("--status", metavar="S,…", help=", ".join(STATUSES)),
     ] = "",
     adapter: Annotated[str, typer.Option("--adapter", metavar="GLOB", help="Adapters.")] = "",
     since: Annotated[
@@ -64,10 +65,12 @@ def history(
     """
     kept = History(open_history())
     console = make_console()
-    if status:
-        statuses(status)
+    wanted = Filter(
+        kind=kind, case=case, kernel=kernel, status=status, adapter=adapter, since=since
+    )
+    wanted.sql()  # a bad filter is one beside other words too
     if clear:
-        if run or case or kernel or status or adapter or since:
+        if run or wanted != Filter():
             raise CaseError("--clear forgets every run and takes no filter")
         count = kept.clear()
         console.print(f"{count} runs forgotten; {kept.path} stays, empty")
@@ -80,7 +83,6 @@ def history(
         else:
             print_run(console, found)
         return
-    wanted = Filter(case=case, kernel=kernel, status=status, adapter=adapter, since=since)
     rows = _pages(kept, wanted, limit)
     if as_json:
         typer.echo(json.dumps([told(row) for row in rows], indent=2, ensure_ascii=False))

@@ -12,6 +12,7 @@ import typer
 from server import grammar
 from server.cli_files import write_each
 from server.cli_groups import grouped
+from server.cli_history import NoHistoryOption
 from server.cli_options import BrowserOptions
 from server.console import make_console
 from server.errors import CaseError
@@ -107,6 +108,7 @@ def train(
     ] = None,
     *,
     place: BrowserOptions,
+    no_history: NoHistoryOption = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write losses, times, verdicts.")
     ] = None,
@@ -135,7 +137,8 @@ def train(
     results = TrainingResults()
     printer = TrainingPrinter(make_console())
     try:
-        with Harness(timeout_s=timeout, **place.arguments()) as harness:
+        history = not no_history and "train"
+        with Harness(timeout_s=timeout, history=history, **place.arguments()) as harness:
             results.environment = harness.environment
             printer.heading(specs[0], harness.environment)
             for spec in specs:

@@ -59,11 +59,12 @@ class Check:
     """One output held against its expected values.
 
     ``ratio``: the largest |error| / tolerance; infinite where no error can be given (NaN, a wrong
-    shape), 0 where finiteness is all that is asked.
+    shape), 0 where finiteness is all that is asked. ``bad``: how many elements are wrong.
     """
 
     ratio: float
     problem: str | None = None
+    bad: int = 0
 
 
 def check(case: GoldenCase, outputs: Mapping[str, Array]) -> dict[str, Check]:
@@ -87,18 +88,18 @@ def _check(case: GoldenCase, name: str, given: Array) -> Check:
     if given.shape == expected.reshape(merged).shape and expected.ndim == 4:
         given = given.reshape(expected.shape)
     if given.shape != expected.shape:
-        return _impossible(f"shape {given.shape}, expected {expected.shape}")
+        return _impossible(f"shape {given.shape}, expected {expected.shape}", expected.size)
     with np.errstate(all="ignore"):
         got = given.astype(np.float64)
-        if np.isnan(got).any():
-            return _impossible(f"{int(np.isnan(got).sum())} NaN")
+        if nan := int(np.isnan(got).sum()):
+            return _impossible(f"{nan} NaN", nan)
         empty = np.isneginf(expected) if name == "lse" else np.zeros(expected.shape, bool)
-        if not (got[empty] <= LSE_EMPTY).all():
-            return _impossible("a row that sees no key has neither −inf nor a value up to −1e30")
+        if full := int((got[empty] > LSE_EMPTY).sum()):
+            why = "a row that sees no key has neither −inf nor a value up to −1e30"
+            return _impossible(why, full)
         free = _free(case, name, expected.shape) | empty
-        infinite = np.isinf(got) & ~(free if name == "lse" else empty)
-        if infinite.any():
-            return _impossible(f"{int(infinite.sum())} infinite")
+        if infinite := int((np.isinf(got) & ~(free if name == "lse" else empty)).sum()):
+            return _impossible(f"{infinite} infinite", infinite)
         if name in case.only_finite:
             return Check(0.0)
         allowed = _allowed(case, name)
@@ -112,11 +113,12 @@ def _check(case: GoldenCase, name: str, given: Array) -> Check:
         ratio,
         f"{int(bad.sum())} of {bad.size} off; worst at {tuple(map(int, at))}: {got[at]:.9g}, "
         f"expected {expected[at]:.9g} ± {allowed:.3g}",
+        int(bad.sum()),
     )
 
 
-def _impossible(problem: str) -> Check:
-    return Check(float("inf"), problem)
+def _impossible(problem: str, bad: int) -> Check:
+    return Check(float("inf"), problem, bad)
 
 
 def _allowed(case: GoldenCase, name: str) -> float:

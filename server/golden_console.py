@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from server.adapters import adapter_name
+from server.golden_outcome import Outcome
 from server.golden_results import GoldenResults
-from server.golden_run import Outcome
 
 
 class GoldenPrinter:

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.atomic import write_text
 from server.errors import DeviceLost, Timeout
-from server.golden_run import Outcome
+from server.golden_outcome import Outcome
 from server.report import jsonable
 from server.results import ENDED, FAILED, INTERRUPTED, OK
 

@@ -5,46 +5,18 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from server.errors import HarnessError, NoAdapter, NoBrowser, Unsupported
-from server.golden import Array, Check, GoldenCase, check
+from server.golden import Array, GoldenCase, check
 from server.golden_files import Unusable
+from server.golden_outcome import Outcome
 from server.harness import Harness
-from server.report import Report, jsonable
+from server.report import Report
 
 # What Harness.attention has no argument for, and what that is called in counts.
 _BEYOND = {"bf16": "bfloat16", "dv_ne_dk": "different V head size"}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One case. ``reason``: the feature that a refused case needs, or the kind of an error."""
-
-    case: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    checks: Mapping[str, Check] = field(default_factory=dict)
-    kernel: str = ""
-    shader_sha256: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "case": self.case,
-            "status": self.status,
-            "reason": self.reason,
-            "message": self.message,
-            "outputs": {
-                name: {"worst_ratio": jsonable(one.ratio), "problem": one.problem}
-                for name, one in self.checks.items()
-            },
-            "kernel": self.kernel,
-            "shader_sha256": self.shader_sha256,
-        }
 
 
 def run_case(harness: Harness, case: GoldenCase | Unusable, kernel: str = "auto") -> Outcome:
@@ -117,6 +89,8 @@ def _judge(case: GoldenCase, outputs: Mapping[str, Array], report: Report | None
         checks=checks,
         kernel=report.kernel if report else "",
         shader_sha256=report.shader_sha256 if report else "",
+        elapsed_ns=report.elapsed_ns if report else None,
+        gpu_ns=report.gpu_ns if report else None,
     )
 
 

@@ -76,6 +76,8 @@ class Life:
         self._options = Options(adapter, headed, tuple(browser_args), webgpu, tuple(without))
         self._lock = threading.RLock()
         self._worker: Worker | None = None
+        self.opening: Mapping[str, Any] = {}
+        """How the browser was started, in plain values; {} for somebody's own page."""
         self.last_report: Report | None = None
         self.last_done: Done | None = None
         self.last_told: NDArray[Any] | None = None
@@ -140,7 +142,8 @@ class Life:
         found = self._endpoint or browser.find(self._browser, headed=self._options.headed)
         launcher, place = choose_launcher(found, self._launch), self._listening
         opening = Opening(found, launcher, self._options, url=place.url)
-        service = Service(origin=self._origin, launched=opening.told(), listening=place)
+        self.opening = opening.told()
+        service = Service(origin=self._origin, launched=self.opening, listening=place)
         return Worker(service, lambda: Session(service, opening))
 
     def _worker_elsewhere(self, name: str) -> Worker:

@@ -1,4 +1,4 @@
-"""Reads the history of runs, and deletes from it.
+"""Reads the history of runs, benchmarks, golden checks and trainings, and deletes from it.
 
 A connection lives as long as a call: other processes write to the file meanwhile.
 """
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from server.errors import CaseError, HistoryError
 from server.history_filter import Filter
 from server.history_limits import sweep
-from server.history_schema import BUSY_MS, version_of
+from server.history_schema import BUSY_MS, MIGRATIONS, opened, version_of
 from server.report import jsonable
 
 SLOWEST_S = 5.0  # for one question; a pattern of many stars over many rows is slow
@@ -33,8 +33,8 @@ LAST = "last"
 
 _COLUMNS = (
     "runs.seq, runs.id AS run, kind, origin, finished, case_id AS 'case', kernel, own, status,"
-    " worst, bad, elapsed_ns, gpu_ns, median_ns, tflops, engine, adapters.name AS adapter,"
-    " shader_sha256, edited, kept_bytes"
+    " worst, bad, elapsed_ns, gpu_ns, median_ns, tflops, steps, loss, engine,"
+    " adapters.name AS adapter, shader_sha256, edited, kept_bytes"
 )
 _FROM = "FROM runs LEFT JOIN adapters ON adapters.id = runs.adapter"
 
@@ -221,7 +221,10 @@ class History:
                 connection.row_factory = sqlite3.Row
                 connection.execute("PRAGMA foreign_keys = ON")
                 # 0: a writer has just made the file and not yet its tables.
-                yield connection if version_of(connection) else None
+                version = version_of(connection)
+                if 0 < version < len(MIGRATIONS):
+                    self._update()
+                yield connection if version else None
             finally:
                 connection.close()
         except sqlite3.OperationalError as error:
@@ -239,6 +242,16 @@ class History:
             raise HistoryError(
                 f"the history {self.path} holds what this program did not write ({error}); move "
                 "the file away, or forget all of it: fa2 history --clear"
+            ) from error
+
+    def _update(self) -> None:
+        """Brings a file of an older version up to date, as its next writer would."""
+        try:
+            opened(self.path).close()
+        except (sqlite3.OperationalError, OSError) as error:
+            raise HistoryError(
+                f"the history {self.path} is of an older version and cannot be brought up to date "
+                f"({error}); make it writable, or name a copy of it with FA2_HISTORY"
             ) from error
 
 

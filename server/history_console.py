@@ -12,6 +12,7 @@ from rich.text import Text
 
 from server.console import COLOURS
 from server.history import Kept
+from server.repro import NOT_REPEATED
 
 Row = Mapping[str, Any]
 
@@ -32,7 +33,7 @@ def print_table(console: Console, rows: Sequence[Row]) -> None:
             ratio(row["worst"]),
             duration(time_of(row)),
             kernel(row),
-            row["case"],
+            f"{row['case']}{trained(row)}",
         )
         for row in rows
     ]
@@ -70,7 +71,8 @@ def print_plot(console: Console, rows: Sequence[Row]) -> None:
             Text.assemble(
                 f"{row['run'][:8]}  {when(row)}  ",
                 ("".join(bar), colour),
-                f" {ratio(worst):>8}  {duration(time_of(row)):>8}  {kernel(row)}  {row['case']}",
+                f" {ratio(worst):>8}  {duration(time_of(row)):>8}  {kernel(row)}  ",
+                f"{row['case']}{trained(row)}",
             )
         )
 
@@ -81,27 +83,66 @@ def print_run(console: Console, kept: Kept) -> None:
     console.print(Text.assemble(status(row), f"  {row['case']}"))
     for line in str(report["message"]).splitlines():
         console.print(f"        {line}")
-    judged = report if row["kind"] == "run" else report.get("report") or {}
+    judged = report.get("report") or {} if row["kind"] == "bench" else report
     for name, output in judged.get("outputs", {}).items():
-        console.print(
-            f"        {name}: worst {ratio(output['worst_ratio'])}, "
-            f"{output['bad']} of {output['total']} over the limit, NaN {output['nan']}, "
-            f"inf {output['inf']}"
-        )
+        console.print(f"        {name}: {_output(output)}")
     facts = {
         "run": f"{row['run']}, {when(row)}, by {row['origin']}",
         "kernel": kernel(row),
         "adapter": row["adapter"] or "unknown",
         "engine": row["engine"] or "unknown",
-        "time": duration(time_of(row)),
-        "shader": row["shader_sha256"] or "none",
-        "edited": ", ".join(judged.get("edited", ())) or "nothing",
-        "outputs": "kept" if row["kept_bytes"] else "not kept, only their digests",
+        "time": duration(time_of(row)) + (" a step" if row["kind"] == "train" else ""),
+        **_facts(row, report, judged),
         "files": f"{len(kept.texts)} shader files",
     }
     for name, text in facts.items():
         console.print(f"{name:>8}  {text}")
-    console.print(f"{'':>8}  fa2 repro {row['run'][:8]} packs it up")
+    if row["kind"] not in NOT_REPEATED:
+        console.print(f"{'':>8}  fa2 repro {row['run'][:8]} packs it up")
+
+
+def _output(output: Mapping[str, Any]) -> str:
+    """What was found of one output; a golden check counts nothing but what is wrong."""
+    found = f"worst {ratio(output['worst_ratio'])}, {output['bad']}"
+    if "total" not in output:
+        return f"{found} over the tolerance"
+    return f"{found} of {output['total']} over the limit, NaN {output['nan']}, inf {output['inf']}"
+
+
+def _facts(row: Row, report: Mapping[str, Any], judged: Mapping[str, Any]) -> dict[str, str]:
+    """What one kind has to tell and another has not."""
+    if row["kind"] == "train":
+        return _of_training(row, report)
+    shader = {"shader": row["shader_sha256"] or "none"}
+    if row["kind"] == "golden":
+        return shader
+    return shader | {
+        "edited": ", ".join(judged.get("edited", ())) or "nothing",
+        "outputs": "kept" if row["kept_bytes"] else "not kept, only their digests",
+    }
+
+
+def _of_training(row: Row, report: Mapping[str, Any]) -> dict[str, str]:
+    config = report["config"]
+    return {
+        "preset": f"{report['preset']}: {config['layers']} blocks, C {config['C']}, context "
+        f"{config['T']}, batch {config['B']}, {config['H']} heads of {config['D']}",
+        "gate": f"{report['gate']}, seed {report['seed']}",
+        "steps": f"{row['steps']} of {report['steps']}, last loss {loss(row['loss'])}",
+        "kernels": ", ".join(report["kernels"]) or "none",
+    }
+
+
+def trained(row: Row) -> str:
+    """What a line says of a training, behind its case; "" for everything else."""
+    if row["steps"] is None:
+        return ""
+    return f"  {row['steps']} step{'s' * (row['steps'] != 1)}, loss {loss(row['loss'])}"
+
+
+def loss(value: float | None) -> str:
+    """NULL is a loss that is no number, or that there was none."""
+    return "–" if value is None else f"{value:.4f}"
 
 
 def when(row: Row) -> str:
@@ -120,7 +161,7 @@ def kernel(row: Row) -> str:
 
 
 def time_of(row: Row) -> float | None:
-    """The best time there is: of a benchmark, of the GPU, of the page."""
+    """The best time there is: of a benchmark or a training's step, of the GPU, of the page."""
     times: list[float | None] = [row[name] for name in ("median_ns", "gpu_ns", "elapsed_ns")]
     return next((ns for ns in times if ns), None)
 

@@ -1,4 +1,8 @@
-"""What the history keeps of a finished run or benchmark, as plain values ready for SQLite."""
+"""Something finished on its way to the history, as plain values ready for SQLite.
+
+What differs between a run, a benchmark, a golden check and a training stands in
+``history_entry_run.py``, ``history_entry_golden.py`` and ``history_entry_train.py``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ import json
 import math
 import platform
 import re
-from collections.abc import Mapping
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -17,11 +23,6 @@ import numpy.typing as npt
 
 from server import __version__
 from server.adapters import adapter_name
-from server.bench import Bench
-from server.bench_report import BenchReport
-from server.history_own import without_texts
-from server.report import Report
-from server.run import Run
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 
@@ -31,9 +32,9 @@ MOST_HASHED = 1 << 30  # bytes of one run's outputs; hashing more would keep the
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Who asked for the runs of this process, and what is the same for all of them."""
+    """Who asked for what this process runs, and what is the same for all of it."""
 
-    origin: str  # page, python, pytest, or a command: run, check, bench, compare, replay
+    origin: str  # page, python, pytest, or a command: run, check, bench, golden, train, …
     environment: Mapping[str, Any]
 
     @classmethod
@@ -50,105 +51,63 @@ class Circumstances:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A finished run on its way to the history. Making one copies nothing."""
+class Entry(ABC):
+    """One row to be. Making one copies nothing."""
 
     id: str
-    kind: str  # run or bench
-    finished: float
-    run: Run
-    report: Report | None
-    bench: BenchReport | None = None
+    kind: str  # run, bench, golden, train
+    case: str  # what was done, in a word that filters look at
+    status: str
+    message: str
+    engine: str
+    adapter: Mapping[str, Any] | None
+    finished: float = field(default_factory=lambda: datetime.now(UTC).timestamp())
+    texts: Mapping[str, str] = field(default_factory=dict)  # by path; the others are those on disk
     tensors: Tensors = field(default_factory=dict)
 
-    @classmethod
-    def of_run(cls, run: Run, report: Report) -> Entry:
-        return cls(
-            id=run.id,
-            kind="run",
-            finished=datetime.now(UTC).timestamp(),
-            run=run,
-            report=report,
-            tensors=dict(run.tensors),
-        )
+    @abstractmethod
+    def columns(self) -> dict[str, Any]:
+        """Those of ``runs`` that this kind fills, beside the ones that every kind has."""
 
-    @classmethod
-    def of_bench(cls, bench: Bench, report: BenchReport) -> Entry:
-        """Under the id of its check, which is one with it: a benchmark is one row."""
-        return cls(
-            id=bench.run.id,
-            kind="bench",
-            finished=datetime.now(UTC).timestamp(),
-            run=bench.run,
-            report=report.report,
-            bench=report,
-            tensors=dict(bench.run.tensors),
-        )
+    @abstractmethod
+    def report(self) -> dict[str, Any]:
+        """The verdict as JSON without the adapter, which lies in a table of its own, once."""
 
-    @property
-    def told(self) -> Report | BenchReport:
-        """Whose status, kernel and adapter count."""
-        told = self.bench or self.report
-        assert told is not None, "an entry has a report"
-        return told
+    @abstractmethod
+    def request(self) -> dict[str, Any]:
+        """What it takes to ask for the same again; texts lie in the bundle."""
 
     @property
     def tensor_bytes(self) -> int:
         return sum(array.nbytes for array in self.tensors.values())
 
     @property
+    def held_bytes(self) -> int:
+        """Memory that outputs and texts take while the entry waits."""
+        return self.tensor_bytes + sum(map(sys.getsizeof, self.texts.values()))
+
+    @property
     def keeps_outputs(self) -> bool:
         """Outputs that are wrong are worth their bytes; right ones can be computed again."""
-        return self.told.status in FAILED and bool(self.tensors)
+        return self.status in FAILED and bool(self.tensors)
 
     def row(self, origin: str) -> dict[str, Any]:
         """The columns of ``runs`` but for adapter and bundle."""
-        told, report = self.told, self.report
-        timing = self.bench.timing if self.bench else None
         return {
             "id": self.id,
             "kind": self.kind,
             "origin": origin,
             "finished": self.finished,
-            "case_id": told.case,
-            "kernel": told.kernel,
-            "own": own_name(self.run.own),
-            "status": told.status,
-            "worst": worst_ratio(report),
-            "bad": sum(output.bad for output in report.outputs.values()) if report else 0,
-            "elapsed_ns": report.elapsed_ns if report else None,
-            "gpu_ns": report.gpu_ns if report else None,
-            "median_ns": timing.ns.median if timing and timing.ns else None,
-            "tflops": timing.tflops if timing else None,
-            "engine": told.engine,
-            "shader_sha256": report.shader_sha256 if report else "",
-            "edited": len(report.edited) if report else 0,
+            "case_id": self.case,
+            "own": "",
+            "status": self.status,
+            "worst": None,
+            "bad": 0,
+            "engine": self.engine,
+            "shader_sha256": "",
+            "edited": 0,
+            **self.columns(),
         }
-
-    def report_json(self) -> str:
-        """Without the adapter, which lies in a table of its own, once."""
-        told = {**self.told.to_dict(), "adapter": None}
-        if isinstance(told.get("report"), dict):  # a benchmark has that of its check inside
-            told["report"] = {**told["report"], "adapter": None}
-        return dumps(told)
-
-    def request_json(self, circumstances: Circumstances) -> str:
-        """What it takes to ask for the same again, and where; texts lie in the bundle."""
-        run, adapter = self.run, self.told.adapter or {}
-        return dumps(
-            {
-                "case": str(run.case),
-                "kappa": run.kappa,
-                "without": list(adapter.get("withheld", ())),
-                "seeded": run.seeded,
-                "deadline_s": run.deadline_s,
-                "trace": run.trace,
-                "tuned": run.tuned,
-                "own": without_texts(run.own),
-                "samples": self.bench.timing.samples if self.bench and self.bench.timing else None,
-                "environment": circumstances.environment,
-            }
-        )
 
     def digests(self) -> dict[str, dict[str, Any]]:
         """Of each output: the SHA-256 of its little-endian bytes in C order, its type and shape."""
@@ -163,16 +122,20 @@ class Entry:
             for name, array in self.tensors.items()
         }
 
-    def adapter(self) -> tuple[str, str] | None:
-        """Its name in a few words, and its facts as JSON."""
-        adapter = self.told.adapter
-        return None if adapter is None else (adapter_name(dict(adapter)), dumps(dict(adapter)))
+    def adapter_facts(self) -> tuple[str, str] | None:
+        """The adapter's name in a few words, and its facts as JSON."""
+        found = self.adapter
+        return None if found is None else (adapter_name(dict(found)), dumps(dict(found)))
 
 
-def worst_ratio(report: Report | None) -> float | None:
+def worst_of(ratios: Iterable[float]) -> float | None:
     """The largest |error| / allowed; inf where one is NaN; None when nothing was compared."""
-    ratios = [output.worst_ratio for output in report.outputs.values()] if report else []
     return max((math.inf if math.isnan(r) else float(r) for r in ratios), default=None)
+
+
+def dumps(value: Any) -> str:
+    """Strict JSON, keys as they come."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _without_login(argument: str) -> str:
@@ -182,13 +145,3 @@ def _without_login(argument: str) -> str:
     '--proxy-server=http://proxy:3128'
     """
     return re.sub(r"//[^/@\s]*@", "//", argument)
-
-
-def own_name(own: Mapping[str, Any] | None) -> str:
-    """What a kernel that is not ours is called; "" for one of ours."""
-    return "" if own is None else str(own.get("name") or "own")[:200]
-
-
-def dumps(value: Any) -> str:
-    """Strict JSON, keys as they come."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)

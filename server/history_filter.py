@@ -1,14 +1,16 @@
-"""Which runs of the history are meant: by case, kernel, status, adapter and time."""
+"""Which rows of the history are meant: by kind, case, kernel, status, adapter and time."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from server.errors import CaseError
 
 STATUSES = ("pass", "fail", "vacuous", "error", "skip", "timed")
+KINDS = ("run", "bench", "golden", "train")
 MOST = 1000  # rows of one answer
 LONGEST = 200  # characters of a pattern
 
@@ -20,10 +22,12 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 class Filter:
     """``case``, ``kernel`` and ``adapter`` are globs, or words that may stand anywhere.
 
-    ``status``: one or more with commas. ``since``: 30m, 24h, 7d, 2w or a date (ISO 8601, UTC where
-    it says nothing else). ``before``: only rows older than this one (the ``next`` of an answer).
+    ``kind``, ``status``: one or more with commas. ``since``: 30m, 24h, 7d, 2w or a date (ISO 8601,
+    UTC where it says nothing else). ``before``: only rows older than this one (the ``next`` of an
+    answer).
     """
 
+    kind: str = ""
     case: str = ""
     kernel: str = ""
     status: str = ""
@@ -48,10 +52,14 @@ class Filter:
             if pattern:
                 terms.append(f"{column} GLOB ?")
                 values.append(glob(name, pattern.lower() if name == "adapter" else pattern))
-        if self.status:
-            wanted = statuses(self.status)
-            terms.append(f"runs.status IN ({', '.join('?' * len(wanted))})")
-            values += wanted
+        for name, words, known in (
+            ("kind", self.kind, KINDS),
+            ("status", self.status, STATUSES),
+        ):
+            if words:
+                wanted = some_of(name, words, known)
+                terms.append(f"runs.{name} IN ({', '.join('?' * len(wanted))})")
+                values += wanted
         if self.since:
             terms.append("runs.finished >= ?")
             values.append(moment(self.since, now).timestamp())
@@ -78,16 +86,16 @@ def glob(name: str, pattern: str) -> str:
     return pattern.replace("[!", "[^")  # as fnmatch has it
 
 
-def statuses(text: str) -> list[str]:
+def some_of(name: str, text: str, known: Sequence[str]) -> list[str]:
     """
-    >>> statuses("fail,error")
+    >>> some_of("status", "fail,error", STATUSES)
     ['fail', 'error']
     """
     found = [word.strip() for word in text.split(",")]
     for word in found:
-        if word not in STATUSES:
-            raise CaseError(f"status={word[:40]!r} is unknown; use {', '.join(STATUSES)}")
-    return found
+        if word not in known:
+            raise CaseError(f"{name}={word[:40]!r} is unknown; use {', '.join(known)}")
+    return list(dict.fromkeys(found))
 
 
 def moment(text: str, now: datetime | None = None) -> datetime:

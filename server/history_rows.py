@@ -11,7 +11,6 @@ import numpy as np
 
 from server.history_entry import Circumstances, Entry, dumps
 from server.history_limits import Limits
-from server.history_own import texts_of
 
 FAST = 1  # of zlib: floating-point noise does not get smaller by trying harder
 
@@ -26,12 +25,11 @@ def insert(
 ) -> None:
     """Writes an entry within the transaction that is open; one that is there already is replaced.
 
-    ``texts``: the shader files on disk, before the run's own edits.
+    ``texts``: the shader files on disk, before the entry's own edits.
     """
-    run = entry.run
     row = entry.row(circumstances.origin)
     row["adapter"] = _adapter(database, entry)
-    row["bundle"] = _bundle(database, {**texts, **run.shaders, **texts_of(run.own)})
+    row["bundle"] = _bundle(database, {**texts, **entry.texts})
     database.execute("DELETE FROM runs WHERE id = ?", (entry.id,))
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
@@ -40,9 +38,9 @@ def insert(
         "INSERT INTO reports (seq, message, report, request, digests) VALUES (?, ?, ?, ?, ?)",
         (
             seq,
-            entry.told.message,
-            entry.report_json(),
-            entry.request_json(circumstances),
+            entry.message,
+            dumps(entry.report()),
+            dumps({**entry.request(), "environment": circumstances.environment}),
             dumps(entry.digests()),
         ),
     )
@@ -63,7 +61,7 @@ def _outputs(database: sqlite3.Connection, seq: int | None, entry: Entry) -> Non
 
 
 def _adapter(database: sqlite3.Connection, entry: Entry) -> int | None:
-    found = entry.adapter()
+    found = entry.adapter_facts()
     if found is None:
         return None
     name, facts = found

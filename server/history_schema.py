@@ -89,7 +89,15 @@ CREATE TABLE outputs (
 );
 """
 
-MIGRATIONS = (_RUNS,)
+_GOLDEN_AND_TRAININGS = """
+ALTER TABLE runs ADD COLUMN steps INTEGER;
+ALTER TABLE runs ADD COLUMN loss REAL;
+CREATE INDEX runs_kind ON runs (kind, seq);
+"""
+"""``kind`` is golden and train too from here on. Of a training: the steps done, its last loss (NULL
+also for one that is no number), and a step's median as ``median_ns``."""
+
+MIGRATIONS = (_RUNS, _GOLDEN_AND_TRAININGS)
 """Each takes a file from the version that is its index to the next; a published one stays as is."""
 
 
@@ -100,15 +108,16 @@ def connect(path: Path) -> sqlite3.Connection:
     sqlite3.Error and OSError for what cannot be opened, HistoryError for a newer version's file.
     """
     try:
-        return _opened(path)
+        return opened(path)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
     move_aside(path)
-    return _opened(path)
+    return opened(path)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def opened(path: Path) -> sqlite3.Connection:
+    """As ``connect``, but a damaged file stays where it is: raises sqlite3.DatabaseError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Nobody else's business: what was tried here, and on which device.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

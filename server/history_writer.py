@@ -1,6 +1,6 @@
-"""Writes finished runs into the history, on a thread of its own.
+"""Writes what is finished into the history, on a thread of its own.
 
-No run waits for it and none is lost by it: what cannot be written (a locked, full, read-only or
+Nothing waits for it and none is lost by it: what cannot be written (a locked, full, read-only or
 damaged file) is warned of once and left out. ``close`` waits a little for what is still queued.
 """
 
@@ -19,38 +19,46 @@ from typing import Any
 from server.bench import Bench
 from server.bench_report import BenchReport
 from server.errors import HistoryError
+from server.golden_outcome import Outcome
 from server.history_entry import Circumstances, Entry
+from server.history_entry_golden import GoldenEntry
+from server.history_entry_run import RunEntry
+from server.history_entry_train import TrainingEntry
 from server.history_limits import Limits, trim, trim_outputs
 from server.history_rows import insert
 from server.history_schema import connect, is_damage, move_aside
 from server.report import Report
 from server.run import Run
 from server.shader_texts import ShaderTexts
+from server.training import Training
+from server.training_report import TrainingReport
 
 log = logging.getLogger("server")
 
 MOST_QUEUED = 4096
-MOST_HELD = 512 << 20  # bytes of outputs that wait; of what comes then, the row alone is kept
+MOST_HELD = 512 << 20  # bytes of outputs and texts that wait; of what comes then, no outputs
 AT_ONCE = 64  # in one transaction
 TRIM_EVERY = 256  # rows
 
 
 class HistoryWriter:
-    """``observe_run`` and ``observe_bench`` may be called until ``close``; they never block."""
+    """What observes may be called until ``close``; it never blocks."""
 
     def __init__(
         self,
         path: Path,
         *,
         origin: str,
-        static: Path,
+        static: Path | None,
         launched: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """``origin``: who asks for the runs; ``launched``: how the browser was started."""
+        """``origin``: who asks for the runs; ``launched``: how the browser was started; ``static``:
+        where the shader texts lie, None when they are those of another server.
+        """
         self.path, self._circumstances = path, Circumstances.here(origin, launched or {})
         self._limits = limits or Limits()
-        self._texts = ShaderTexts(static)
+        self._texts = None if static is None else ShaderTexts(static)
         self._queue: queue.Queue[Entry | None] = queue.Queue(MOST_QUEUED)
         self._held_bytes = 0
         self._lock = threading.Lock()  # of the number above
@@ -66,10 +74,17 @@ class HistoryWriter:
     def observe_run(self, run: Run, report: Report) -> None:
         """Hands a finished run over. The check of a benchmark is told with the benchmark."""
         if not run.timing:
-            self._give(Entry.of_run(run, report))
+            self._give(RunEntry.of_run(run, report))
 
     def observe_bench(self, bench: Bench, report: BenchReport) -> None:
-        self._give(Entry.of_bench(bench, report))
+        self._give(RunEntry.of_bench(bench, report))
+
+    def observe_training(self, training: Training, report: TrainingReport) -> None:
+        self._give(TrainingEntry.of(training, report))
+
+    def observe_golden(self, outcome: Outcome, kernel: str, environment: Mapping[str, Any]) -> None:
+        """``kernel``: what was asked for; ``environment``: the harness's."""
+        self._give(GoldenEntry.of(outcome, kernel, environment))
 
     def close(self, timeout_s: float = 3.0) -> None:
         """Writes what is queued, for so long at most. Twice is fine."""
@@ -85,12 +100,15 @@ class HistoryWriter:
     def _give(self, entry: Entry) -> None:
         if self._closed:
             return
-        if not self._hold(entry.tensor_bytes):
+        if not self._hold(entry.held_bytes):
             entry = replace(entry, tensors={})
+            if not self._hold(entry.held_bytes):  # its texts alone are too many
+                self._warn(f"is {MOST_HELD} bytes of texts behind; some runs are left out")
+                return
         try:
             self._queue.put_nowait(entry)
         except queue.Full:
-            self._hold(-entry.tensor_bytes)
+            self._hold(-entry.held_bytes)
             self._warn(f"is more than {MOST_QUEUED} runs behind; some are left out")
 
     def _hold(self, size_bytes: int) -> bool:
@@ -121,7 +139,7 @@ class HistoryWriter:
         entries = [entry for entry in batch if entry is not None]
         if entries:
             self._keep(entries)
-            self._hold(-sum(entry.tensor_bytes for entry in entries))
+            self._hold(-sum(entry.held_bytes for entry in entries))
         return None not in batch
 
     def _keep(self, entries: list[Entry]) -> None:
@@ -145,7 +163,7 @@ class HistoryWriter:
         if self._connection is None:
             self._connection = connect(self.path)
         database = self._connection
-        texts = self._texts.all()
+        texts = {} if self._texts is None else self._texts.all()
         with transaction(database):
             for entry in entries:
                 self._insert(database, entry, texts)
@@ -169,7 +187,7 @@ class HistoryWriter:
         except (ValueError, TypeError, AttributeError, sqlite3.IntegrityError):
             # Ours to mend; the others of the batch are not to blame.
             database.execute("ROLLBACK TO entry")
-            log.exception("the history lacks the run %s of %s", entry.id, entry.run.case)
+            log.exception("the history lacks the run %s of %s", entry.id, entry.case)
         finally:
             with suppress(sqlite3.OperationalError):  # a full disk ends the transaction itself
                 database.execute("RELEASE entry")

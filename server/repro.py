@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from server.errors import CaseError
 from server.exports import npy
 from server.history import History, Kept, told
 from server.history_own import FOLDER as OWN
@@ -34,6 +35,12 @@ from server.shader_texts import REGISTRY
 FORMAT = 1
 SHADERS = "shaders/"
 STAMP = (2000, 1, 1, 0, 0, 0)  # the same run gives the same bytes
+
+NOT_REPEATED = {
+    "golden": "a golden check: its inputs are those of the set's files, on which `fa2 golden` "
+    "runs it again",
+    "train": "a training, which `fa2 train` runs again from its preset, gate and seed",
+}
 
 README = """\
 A run of webgpu-fa2, packed up by `fa2 repro`.
@@ -60,7 +67,12 @@ on the seed in the case alone, so inputs are not in this file.
 
 
 def write_repro(history: History, kept: Kept) -> bytes:
-    """The zip file. Raises HistoryError."""
+    """The zip file. Raises HistoryError, and CaseError for what no zip can repeat."""
+    if why := NOT_REPEATED.get(kept.row["kind"]):
+        raise CaseError(
+            f"{kept.row['run'][:8]} is {why}; `fa2 history --kind run,bench` lists what can be "
+            "packed up"
+        )
     texts = history.texts(kept.row["run"])
     return pack(kept, texts, history.outputs(kept))
 

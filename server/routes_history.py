@@ -47,6 +47,7 @@ KeptRun = Annotated[Kept, Depends(_kept)]
 @router.get("")
 def listing(
     request: Request,
+    kind: Pattern = "",
     case: Pattern = "",
     kernel: Pattern = "",
     status: Pattern = "",
@@ -56,10 +57,11 @@ def listing(
     limit: Annotated[int, Query(ge=1, le=MOST)] = 100,
 ) -> HistoryOut:
     """Newest first. ``case``, ``kernel``, ``adapter``: globs, or words that may stand anywhere;
-    ``status``: some with commas; ``since``: 24h, 7d or a date; ``before``: the ``next`` before.
+    ``kind``, ``status``: some with commas; ``since``: 24h, 7d or a date; ``before``: the ``next`` before.
     """
     history: History | None = request.app.state.history
     wanted = Filter(
+        kind=kind,
         case=case,
         kernel=kernel,
         status=status,

@@ -8,7 +8,11 @@ from pydantic import BaseModel
 
 
 class HistoryRow(BaseModel):
-    """A finished run or benchmark in a list; ``worst`` is "inf" where an element was NaN."""
+    """Something finished in a list; ``worst`` is "inf" where an element was NaN.
+
+    ``kind``: run, bench, golden or train. Of a training ``worst`` is what its gate judges over what
+    that allows, ``median_ns`` the time of a step, ``loss`` the last of ``steps``.
+    """
 
     seq: int
     run: str
@@ -25,6 +29,8 @@ class HistoryRow(BaseModel):
     gpu_ns: float | None
     median_ns: float | None
     tflops: float | None
+    steps: int | None
+    loss: float | str | None
     engine: str
     adapter: str | None
     shader_sha256: str

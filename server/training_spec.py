@@ -67,6 +67,22 @@ class TrainingSpec:
         return cls(name, config, gate, attention, seed, _steps(gate, steps))
 
     @property
+    def case_id(self) -> str:
+        """The training in a word, as lists of runs and trainings have it; defaults are left out.
+
+        >>> TrainingSpec.of("tiny", gate="none", steps=3, context=16, seed=7).case_id
+        'train:preset=tiny,gate=none,steps=3,T=16,seed=7'
+        """
+        parts = {"preset": self.preset, "gate": self.gate}
+        if self.steps != GATES[self.gate]:
+            parts["steps"] = str(self.steps)
+        if self.config.T != preset(self.preset).T:
+            parts["T"] = str(self.config.T)
+        if self.seed:
+            parts["seed"] = str(self.seed)
+        return "train:" + ",".join(f"{key}={value}" for key, value in parts.items())
+
+    @property
     def one_batch(self) -> bool:
         """Every step sees the batch of the first."""
         return self.gate == "overfit"

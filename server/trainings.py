@@ -11,6 +11,9 @@ they hop.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+
 from server.dispatch import JUDGING, SENT
 from server.errors import CaseError
 from server.loop import Loop
@@ -22,6 +25,8 @@ from server.training_report import TrainingDone, TrainingReport, failed, judged
 from server.training_spec import TrainingSpec, twin_bytes
 from server.twins import Twins
 
+log = logging.getLogger("server")
+
 
 class TrainingStore:
     """Trainings in memory, by id, oldest first."""
@@ -31,6 +36,9 @@ class TrainingStore:
         self._pages = pages
         self._tasks = pages.tasks
         self._trainings: dict[str, Training] = {}
+        self.observers: list[Callable[[Training, TrainingReport], None]] = []
+        """Called on the loop's thread with every training that ends, before its texts are let go;
+        they must not block."""
         self._loop = Loop()
         self._twins = Twins(self._loop, self._twin_stepped, self.fail)
 
@@ -153,6 +161,11 @@ class TrainingStore:
         if training.finished:
             return
         self._tasks.release(training)
+        for observe in self.observers:
+            try:
+                observe(training, report)
+            except Exception:  # somebody who looks on is nothing that others wait for
+                log.exception("an observer failed on the %s", training.title)
         training.settle(report)
         told = {"training": training.id, "report": training.to_dict()}
         self._pages.send(training.sent_to, "train-verdict", told)

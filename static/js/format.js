@@ -112,6 +112,13 @@ export function toNumber(value) {
   return word === "-inf" ? -Infinity : Number(value);
 }
 
+/** A training's loss: four digits tell apart what float32 rounding does not. @param {Number_} value */
+export function formatLoss(value) {
+  const x = toNumber(value);
+  if (x === null) return "–";
+  return Number.isFinite(x) ? x.toFixed(4) : nonFinite(x);
+}
+
 /** @param {number} x */
 function nonFinite(x) {
   if (Number.isNaN(x)) return "NaN";

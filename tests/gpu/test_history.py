@@ -10,11 +10,15 @@ import pytest
 from fa2_process import fa2
 from page_tab import SOON_MS, Tab, broken
 
+from server.golden import Check
+from server.golden_outcome import Outcome
 from server.harness import Harness
 from server.history import History
+from server.history_writer import HistoryWriter
 from server.replay import replay
 from server.repro_file import read_repro
 from server.service import Service
+from server.training_spec import TrainingSpec
 
 CASE = "forward:T=40,H=2,D=8,kernel=fa2_forward"
 
@@ -29,11 +33,15 @@ def ran(tab: Tab, case: str = CASE, **options: Any) -> str:
     """The id of a run that this page has done and that the history has."""
     run = tab.service.store.submit(case, page=tab.id, **options)
     run.future.result(SOON_MS / 1000)
+    wait_until_kept(tab, run.id)
+    return run.id
+
+
+def wait_until_kept(tab: Tab, run: str) -> None:
     end = time.monotonic() + SOON_MS / 1000
-    while not kept(tab, run.id):
+    while not kept(tab, run):
         assert time.monotonic() < end, "the run never came into the history"
         time.sleep(0.01)
-    return run.id
 
 
 def repro_of(tab: Tab, run: str, folder: Path) -> Path:
@@ -102,6 +110,7 @@ def test_a_broken_kernel_replays_as_broken_here_and_on_the_command_line(
 def test_runs_are_filtered_plotted_and_opened_by_keyboard(tab: Tab) -> None:
     tab.open()
     shaders = broken("let kv_head = item.h / params.group;", "let kv_head = 0u;")
+    ran(tab, "forward:T=4,D=4")
     right, wrong = ran(tab, "forward:T=8,D=4"), ran(tab, shaders=shaders)
     tab.page.goto(f"{tab.service.url}/history")
     tab.page.wait_for_selector("main[data-state='ready']")
@@ -122,6 +131,41 @@ def test_runs_are_filtered_plotted_and_opened_by_keyboard(tab: Tab) -> None:
     tab.page.goto(f"{tab.service.url}/history?case=nothing-is-called-this")
     empty = tab.page.locator("#empty", has_text="No run is like that")
     empty.wait_for()
+    assert tab.complaints == []
+
+
+def test_golden_checks_and_trainings_are_listed_filtered_and_told(tab: Tab) -> None:
+    tab.open()
+    run = ran(tab, "forward:T=6,D=4")
+    spec = TrainingSpec.of("tiny", gate="none", steps=2)
+    training = tab.service.trainings.submit(spec, page=tab.id)
+    assert training.future.result(SOON_MS / 1000).status == "pass"
+    path = tab.service.settings.history
+    assert path is not None
+    golden = Outcome(
+        "torch/it", "fail", message="dq: 2 off", checks={"dq": Check(31.5, "2 off", 2)}
+    )
+    writer = HistoryWriter(path, origin="golden", static=None)
+    writer.observe_golden(golden, "auto", {})
+    writer.close(10)
+    wait_until_kept(tab, training.id)
+    tab.page.goto(f"{tab.service.url}/history")
+    tab.page.locator(f"#rows a[data-run='{run}']").wait_for()
+    tab.page.select_option("#kind", "train")
+    tab.page.wait_for_function("() => document.querySelectorAll('#rows tr').length === 1")
+    assert "2 steps, loss " in tab.page.inner_text("#rows tr")
+    tab.page.click("#rows a")
+    tab.page.locator("#report-body .train-chart svg").wait_for()
+    facts = tab.page.inner_text("#report-body .facts")
+    assert "fa2 train --gate none --preset tiny --steps 2 --attention fa2" in facts
+    assert "2 of 2" in facts
+    assert tab.page.locator("#report-body a.button").count() == 0  # nothing that cannot be repeated
+    tab.page.select_option("#kind", "golden")
+    tab.page.locator("#rows tr", has_text="golden:torch/it").wait_for()
+    tab.page.click("#rows a")
+    tab.page.locator("#report-body .message", has_text="dq: 2 off").wait_for()
+    assert tab.page.inner_text("#report-body tbody tr").split() == ["dq", "32", "2"]
+    assert tab.page.url.split("?")[1].startswith("kind=golden&run=")
     assert tab.complaints == []
 
 

@@ -97,6 +97,12 @@ test("the best time there is counts", () => {
   assert.equal(timeOf(row("a", { gpu_ns: 1e5, median_ns: 9e4 })), 9e4);
 });
 
+test("an axis that nothing is drawn on has no ticks, unless a limit lies on it", () => {
+  const refused = [row("a", { worst: null, elapsed_ns: null, status: "skip" })];
+  assert.deepEqual(timeDrawing(refused).ticks, []);
+  assert.deepEqual(worstDrawing(refused).ticks, [1, 10]);
+});
+
 test("the ends of an axis are powers of ten, a decade apart at least", () => {
   assert.deepEqual(decades([2e3, 3e3]), [1e3, 1e4]);
   assert.deepEqual(decades([1e3]), [1e3, 1e4]);
@@ -124,17 +130,19 @@ test("the drawing is told in a sentence", () => {
     summary,
     "Worst error over allowed of 2 runs, oldest first: from 0.25 to 2.00, the last 2.00.",
   );
+  const one = timeDrawing([row("a", { elapsed_ns: 2e6 })]);
+  assert.match(one.summary, /^Time of 1 run, oldest first: from 2\.0 ms/);
   const none = drawing([], () => 1, { what: "Time", say: String });
   assert.equal(none.summary, "Time: no run has one.");
 });
 
 test("filters are the same in the page's URL and for the server, empty ones left out", () => {
-  const { query, run } = readQuery("?case=forward:*&status=fail,error&run=0a1b&junk=1");
+  const { query, run } = readQuery("?kind=golden&case=forward:*&status=fail,error&run=0a1b&junk=1");
   assert.equal(run, "0a1b");
   assert.deepEqual(readQuery(pageUrl(query, run).replace("/history", "")), { query, run });
   assert.equal(
     listUrl(query, 50, 7),
-    "/api/history?case=forward%3A*&status=fail%2Cerror&limit=50&before=7",
+    "/api/history?kind=golden&case=forward%3A*&status=fail%2Cerror&limit=50&before=7",
   );
   assert.equal(pageUrl(readQuery("").query, ""), "/history");
 });

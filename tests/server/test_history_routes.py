@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import CASE, Live, Serve
 from fake_page import ADAPTER
+from fake_training import ask, train, trainings
 
 from server.repro_file import parse_repro
 
@@ -132,6 +133,40 @@ def test_a_benchmark_is_one_row_with_its_time(kept: Live) -> None:
     assert row["worst"] is not None
 
 
+@pytest.mark.usefixtures("micro")
+def test_a_training_is_one_row_that_no_zip_repeats(kept: Live) -> None:
+    page = kept.page()
+    training = ask(kept, gate="none", steps=3)
+    told = train(page, [5.5, 5.25, 5.125])
+    known(kept, training)
+    (row,) = kept.client.get("/api/history?kind=train").json()["runs"]
+    assert (row["run"], row["case"]) == (training, "train:preset=micro,gate=none,steps=3,seed=3")
+    assert (row["status"], row["kernel"], row["origin"]) == ("pass", "fa2", "page")
+    assert (row["steps"], row["loss"], row["median_ns"]) == (3, 5.125, 2e6)
+    found = kept.client.get(f"/api/history/{training}").json()
+    assert found["report"]["losses"] == told["losses"]
+    assert kept.client.get("/api/history?kind=run,bench,golden").json()["runs"] == []
+    for path in (f"/api/history/{training}/repro.zip", f"/api/compare/sides/{training}"):
+        answer = kept.client.get(path)
+        assert answer.status_code == 422
+        assert "`fa2 train` runs again" in answer.json()["detail"]
+    assert kept.client.delete(f"/api/history/{training}").status_code == 204
+
+
+@pytest.mark.usefixtures("micro")
+def test_an_observer_that_fails_ends_no_training(live: Live) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    trainings(live).observers.append(broken)
+    try:
+        page = live.page()
+        ask(live, gate="none", steps=1)
+        assert train(page, [5.5])["status"] == "pass"
+    finally:
+        trainings(live).observers.remove(broken)
+
+
 def test_what_runs_when_the_server_stops_is_kept(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     live = Live(history=path)
@@ -158,6 +193,7 @@ def test_without_a_history_nothing_is_listed_and_nothing_is_kept(live: Live) -> 
         ("before=-1", "before"),
         ("before=9999999999999999999999", "before"),
         ("status=bad", "status='bad' is unknown"),
+        ("kind=run,bad", "kind='bad' is unknown"),
         ("since=yesterday", "since='yesterday' is no time"),
         (f"case={'x' * 300}", "case"),
     ],

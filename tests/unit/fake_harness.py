@@ -17,6 +17,7 @@ class FakeHarness:
 
     def __init__(self, spoil: Callable[[dict[str, Any], int], None] | None = None) -> None:
         self.environment = {"engine": "Fake 1", "adapter": {"vendor": "none", "fallback": True}}
+        self.opening = {"browser": "fake"}
         self.last_report = report("pass")
         self.calls: list[dict[str, Any]] = []
         self._spoil = spoil

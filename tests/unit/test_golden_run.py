@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from server import cli_golden
 from server.cli import app
 from server.errors import CompileError, DeviceLost, NoAdapter, PageError, Timeout
+from server.history import History
 from server.report import OutputReport
 from server.verdict import Worst
 
@@ -210,6 +211,39 @@ def test_wrong_usage_is_named_before_a_browser_starts(golden: Golden, tmp_path: 
     result = golden(folder)
     assert "is no readable .npz file" in str(result.exception)
     assert golden.harness.calls == []  # type: ignore[attr-defined]
+
+
+def test_outcomes_come_into_the_history_unless_it_is_off(
+    golden: Golden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "history.db"
+    monkeypatch.setenv("FA2_HISTORY", str(path))
+    folder = copy_of(tmp_path, NAME, "win_l1_r0_T40")
+    assert golden(folder, "--no-history").exit_code == 0
+    assert not path.exists()
+    assert golden(folder, "--kernel", "fa2").exit_code == 0
+    rows = {row["status"]: row for row in History(path).rows()}
+    assert rows.keys() == {"pass", "skip"}
+    assert (rows["pass"]["kind"], rows["pass"]["origin"]) == ("golden", "golden")
+    assert rows["pass"]["case"] == f"golden:{folder.name}/{NAME}"
+    assert 0 < rows["pass"]["worst"] < 1
+    assert (rows["pass"]["adapter"], rows["skip"]["kernel"]) == ("none (software)", "fa2")
+    kept = History(path).get(rows["pass"]["run"])
+    assert kept is not None
+    assert kept.request["environment"]["launched"]["browser"] == "fake"
+    assert kept.texts
+
+
+def test_shader_texts_of_a_page_elsewhere_are_not_told(
+    golden: Golden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "history.db"
+    monkeypatch.setenv("FA2_HISTORY", str(path))
+    assert golden(copy_of(tmp_path, NAME), "--page", "phone").exit_code == 0
+    (row,) = History(path).rows()
+    kept = History(path).get(row["run"])
+    assert kept is not None
+    assert kept.texts == {}
 
 
 def test_a_file_that_cannot_be_written_is_named(golden: Golden, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 // @ts-check
-import { formatDuration, formatRatio, toNumber } from "../format.js";
+import { formatDuration, formatRatio, plural, toNumber } from "../format.js";
 
 /** What the page draws of runs over time: numbers only, nothing of a document. */
 
@@ -8,7 +8,7 @@ import { formatDuration, formatRatio, toNumber } from "../format.js";
  *
  * @typedef {object} Row
  * @property {string} run
- * @property {string} kind      run or bench
+ * @property {string} kind      run, bench, golden or train
  * @property {string} origin
  * @property {string} finished  ISO 8601
  * @property {string} case
@@ -20,6 +20,8 @@ import { formatDuration, formatRatio, toNumber } from "../format.js";
  * @property {number | null} gpu_ns
  * @property {number | null} median_ns
  * @property {number | null} tflops
+ * @property {number | null} steps  of a training
+ * @property {number | string | null} loss  the last of it
  * @property {string | null} adapter
  * @property {string} engine
  * @property {number} edited
@@ -59,7 +61,7 @@ export const worstOf = (row) => {
   return worst !== null && Number.isNaN(worst) ? Infinity : worst;
 };
 
-/** The best time there is: of a benchmark, of the GPU, of the page. @type {Measure} */
+/** The best time there is: of a benchmark or a training's step, of the GPU, of the page. @type {Measure} */
 export const timeOf = (row) => row.median_ns ?? row.gpu_ns ?? row.elapsed_ns;
 
 /** Beyond these nobody compares any more, and the rest would be squeezed. */
@@ -99,7 +101,7 @@ export function drawing(rows, measure, { what, say, include }) {
     kernels,
     count: oldest.length,
     range,
-    ticks: ticksOf(range),
+    ticks: values.length || include !== undefined ? ticksOf(range) : [],
     summary: summaryOf(oldest, measure, what, say),
   };
 }
@@ -170,7 +172,7 @@ function summaryOf(oldest, measure, what, say) {
   const most = told.reduce((a, b) => (b.value > a.value ? b : a));
   const least = told.reduce((a, b) => (b.value < a.value ? b : a));
   return (
-    `${what} of ${told.length} runs, oldest first: from ${say(least.value)} to ${say(most.value)}, ` +
+    `${what} of ${plural(told.length, "run")}, oldest first: from ${say(least.value)} to ${say(most.value)}, ` +
     `the last ${say(told[told.length - 1].value)}.`
   );
 }

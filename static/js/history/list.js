@@ -1,5 +1,5 @@
 // @ts-check
-import { formatDuration, formatRatio } from "../format.js";
+import { formatDuration, formatLoss, formatRatio, plural } from "../format.js";
 import { breakable, h } from "../ui/dom.js";
 import { nameOf, timeOf } from "./curves.js";
 
@@ -69,7 +69,7 @@ export class RunList {
       "tr",
       {},
       h("td", { class: "nowrap" }, badge(row.status)),
-      h("td", {}, link),
+      h("td", {}, link, trained(row)),
       h("td", { class: "number" }, formatRatio(row.worst)),
       h("td", { class: "number" }, formatDuration(timeOf(row))),
       h("td", {}, `${nameOf(row)}${edited}`),
@@ -78,6 +78,12 @@ export class RunList {
       h("td", {}, row.adapter ?? "–"),
     );
   }
+}
+
+/** How far a training came, below its name; null for everything else. @param {Row} row */
+function trained({ steps, loss }) {
+  if (steps === null) return null;
+  return h("small", {}, `${plural(steps, "step")}, loss ${formatLoss(loss)}`);
 }
 
 /** @param {string} finished */

@@ -4,6 +4,7 @@
 
 /**
  * @typedef {object} Query
+ * @property {string} kind     run, bench, golden, train, some with commas; "" = all
  * @property {string} case     a glob, or a word that may stand anywhere
  * @property {string} kernel   the same
  * @property {string} status   some with commas; "" = all
@@ -12,6 +13,7 @@
  */
 
 export const FILTERS = /** @type {(keyof Query)[]} */ ([
+  "kind",
   "case",
   "kernel",
   "status",

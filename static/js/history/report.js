@@ -1,12 +1,14 @@
 // @ts-check
-import { formatDuration, plural } from "../format.js";
+import { formatDuration } from "../format.js";
 import { formatTflops } from "../speed-curves.js";
 import { figures } from "../ui/detail-figures.js";
 import { breakable, h } from "../ui/dom.js";
 import { shareLines } from "../ui/share.js";
 import { writeOptions } from "../url-options.js";
-import { nameOf } from "./curves.js";
-import { badge, when } from "./list.js";
+import { commonFacts, factList, textList } from "./facts.js";
+import { goldenParts } from "./golden.js";
+import { badge } from "./list.js";
+import { trainingParts } from "./training.js";
 
 /** @typedef {import("./curves.js").Row} Row */
 /** @typedef {import("../checks.js").Report} Report */
@@ -27,14 +29,36 @@ import { badge, when } from "./list.js";
  */
 export function reportParts(kept, onForget) {
   // A benchmark has the report of its check inside.
-  const judged = kept.kind === "run" ? kept.report : (kept.report.report ?? null);
-  return [
+  const judged = kept.kind === "bench" ? (kept.report.report ?? null) : kept.report;
+  const { links, parts } = OTHERS[kept.kind]
+    ? { links: [], parts: OTHERS[kept.kind](kept) }
+    : { links: runLinks(kept, judged), parts: runParts(kept, judged) };
+  const all = [
     h("p", { class: "history-case" }, badge(kept.status), " ", h("code", {}, breakable(kept.case))),
-    actions(kept, judged, onForget),
-    h("pre", { class: "message", "data-status": kept.status }, kept.report.message),
-    ...(judged && Object.keys(judged.outputs).length
-      ? [figures(judged, Object.keys(judged.outputs))]
-      : []),
+    h("p", { class: "row history-actions" }, ...links, forgetButton(onForget)),
+    kept.report.message
+      ? h("pre", { class: "message", "data-status": kept.status }, kept.report.message)
+      : null,
+    ...parts,
+  ];
+  return /** @type {Node[]} */ (all.filter((part) => part !== null));
+}
+
+/** What is no run of a case: none of them can be linked to or packed up. */
+const OTHERS = /** @type {Record<string, (kept: Kept) => (Node | null)[]>} */ ({
+  golden: goldenParts,
+  train: trainingParts,
+});
+
+/**
+ * @param {Kept} kept
+ * @param {Report | null} judged
+ * @returns {(Node | null)[]}
+ */
+function runParts(kept, judged) {
+  const outputs = Object.keys(judged?.outputs ?? {});
+  return [
+    judged && outputs.length ? figures(judged, outputs) : null,
     shareLines(
       {
         case: kept.case,
@@ -46,16 +70,15 @@ export function reportParts(kept, onForget) {
       kept.run,
     ),
     facts(kept, judged),
-    texts(kept, judged),
+    textList(kept, judged?.edited),
   ];
 }
 
 /**
  * @param {Kept} kept
  * @param {Report | null} judged
- * @param {() => void} onForget
  */
-function actions(kept, judged, onForget) {
+function runLinks(kept, judged) {
   const { kappa, without } = kept.request;
   const url = (/** @type {boolean} */ run) =>
     `/webgpu-test${writeOptions({
@@ -63,6 +86,20 @@ function actions(kept, judged, onForget) {
       kappa: kappa === 4 ? "" : String(kappa),
       without: without.join(","),
     })}`;
+  const other = kept.own || judged?.edited?.length;
+  return [
+    h("a", { class: "button", href: url(true) }, other ? "Run the shipped text" : "Run again"),
+    h("a", { class: "button", href: `${url(false)}&compare=${kept.run}` }, "Compare with"),
+    h(
+      "a",
+      { class: "button", href: `/api/history/${kept.run}/repro.zip`, download: "" },
+      "Repro zip",
+    ),
+  ];
+}
+
+/** Asks once. @param {() => void} onForget */
+function forgetButton(onForget) {
   const forget = h("button", { type: "button", class: "quiet push" }, "Forget");
   forget.addEventListener("click", () => {
     if (forget.dataset.asked) return onForget();
@@ -73,19 +110,7 @@ function actions(kept, judged, onForget) {
     delete forget.dataset.asked;
     forget.textContent = "Forget";
   });
-  const other = kept.own || judged?.edited?.length;
-  return h(
-    "p",
-    { class: "row history-actions" },
-    h("a", { class: "button", href: url(true) }, other ? "Run the shipped text" : "Run again"),
-    h("a", { class: "button", href: `${url(false)}&compare=${kept.run}` }, "Compare with"),
-    h(
-      "a",
-      { class: "button", href: `/api/history/${kept.run}/repro.zip`, download: "" },
-      "Repro zip",
-    ),
-    forget,
-  );
+  return forget;
 }
 
 /**
@@ -95,15 +120,9 @@ function actions(kept, judged, onForget) {
 function facts(kept, judged) {
   const names = Object.keys(kept.outputs);
   const stored = names.filter((name) => kept.outputs[name].kept);
-  const lines = /** @type {[string, string][]} */ ([
-    ["Run", kept.run],
-    ["Finished", `${when(kept.finished)}, asked for by: ${kept.origin}`],
-    ["Kernel", kept.own ? `${kept.own} (not one of ours)` : nameOf(kept)],
+  return factList([
+    ...commonFacts(kept),
     ["Edited files", (judged?.edited ?? []).join(", ")],
-    ["Adapter", kept.adapter ?? ""],
-    ["Engine", kept.engine],
-    ["Time on the page", formatDuration(kept.elapsed_ns)],
-    ["GPU time", kept.gpu_ns === null ? "" : formatDuration(kept.gpu_ns)],
     ["Benchmark", benchmark(kept)],
     ["κ", String(kept.request.kappa)],
     ["Inputs", kept.request.seeded ? "" : "the caller's own arrays, which no case id holds"],
@@ -113,42 +132,11 @@ function facts(kept, judged) {
       "Outputs kept",
       stored.join(", ") || "none, only their digests: what is right can be computed again",
     ],
-  ]).filter(([, text]) => text);
-  return h(
-    "dl",
-    { class: "facts" },
-    ...lines.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
-  );
+  ]);
 }
 
 /** @param {Kept} kept */
 function benchmark({ median_ns, tflops }) {
   if (median_ns === null) return "";
   return `${formatDuration(median_ns)}, ${formatTflops(tflops)} TFLOP/s`;
-}
-
-/**
- * The files that the run was made of, edited ones first.
- *
- * @param {Kept} kept
- * @param {Report | null} judged
- */
-function texts(kept, judged) {
-  const edited = new Set(judged?.edited ?? []);
-  const first = (/** @type {string} */ path) => edited.has(path) || path.startsWith("own/");
-  const paths = Object.keys(kept.texts).sort((a, b) => Number(first(b)) - Number(first(a)));
-  const items = paths.map((path) =>
-    h(
-      "li",
-      {},
-      h("a", { href: `/api/history/${kept.run}/texts/${kept.texts[path].sha256}` }, path),
-      edited.has(path) ? " edited" : "",
-    ),
-  );
-  return h(
-    "details",
-    { open: edited.size > 0 || Boolean(kept.own) },
-    h("summary", {}, `${plural(paths.length, "file")} that it was made of`),
-    h("ul", { class: "history-texts mono" }, ...items),
-  );
 }
