@@ -26,6 +26,7 @@ class Bench:
     samples: int
     deadline_s: float  # for each sign of life
     shaders: dict[str, str] = field(default_factory=dict)
+    own: dict[str, Any] | None = None  # the run may let go of its texts meanwhile
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     future: Future[BenchReport] = field(default_factory=Future)
@@ -80,13 +81,14 @@ class Bench:
 
     def event(self) -> tuple[str, dict[str, Any]]:
         job = self.run.job()
-        kept = ("case", "spec", "kernel", "want", "tuned", "own")
+        kept = ("case", "spec", "kernel", "want", "tuned")
         return "bench", {
             "bench": self.id,
             **{name: job[name] for name in kept},
             "samples": self.samples,
             "deadline_ms": round(self.deadline_s * 1000),
             "shaders": self.shaders,
+            "own": self.own,
         }
 
     def alive(self, progress: dict[str, Any]) -> None:
@@ -97,7 +99,7 @@ class Bench:
             self.progress, self.sent_at = progress, time.monotonic()
 
     def settle(self, report: BenchReport) -> None:
-        self.shaders = {}
+        self.shaders, self.own = {}, None
         self.report, self.state = report, report.status
         self.future.set_result(report)
 

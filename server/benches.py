@@ -49,7 +49,8 @@ class BenchStore:
         self._runs = runs
         self._benches: dict[str, Bench] = {}
         self.observers: list[Callable[[Bench, BenchReport], None]] = []
-        """Called on the loop's thread with every finished benchmark; they must not block."""
+        """Called on the loop's thread with every benchmark that ends, before its texts are let go;
+        they must not block."""
         self._loop = Loop()
 
     # From any thread
@@ -96,6 +97,7 @@ class BenchStore:
             # Of what happens between two signs of life, the longest is a call or two.
             deadline_s=base_s + 2 * predicted_work(case) / self._settings.flops_per_s,
             shaders=dict(shaders or {}),
+            own=own,
         )
         self._loop.run(lambda: self._accept(bench))
         return bench
@@ -174,14 +176,14 @@ class BenchStore:
             return
         self._tasks.release(bench)
         page = bench.sent_to or bench.run.sent_to
-        bench.settle(report)
-        told = {"bench": bench.id, "report": bench.to_dict()}
-        self._pages.send(page, "bench-report", told)
         for observe in self.observers:
             try:
                 observe(bench, report)
             except Exception:  # somebody who looks on is nothing that others wait for
                 log.exception("an observer failed on %s", bench.run.case)
+        bench.settle(report)
+        told = {"bench": bench.id, "report": bench.to_dict()}
+        self._pages.send(page, "bench-report", told)
         self._evict(keep=bench)
         self._tasks.dispatch()
 

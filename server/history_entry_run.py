@@ -25,12 +25,13 @@ class RunEntry(Entry):
 
     @classmethod
     def of_run(cls, run: Run, report: Report) -> RunEntry:
-        return cls(**_of(run, report, "run"), judged=report)
+        return cls(**_of(run, report), kind="run", **_texts(run), judged=report)
 
     @classmethod
     def of_bench(cls, bench: Bench, report: BenchReport) -> RunEntry:
         """Under the id of its check, which is one with it: a benchmark is one row."""
-        return cls(**_of(bench.run, report, "bench"), judged=report.report, bench=report)
+        common = {**_of(bench.run, report), **_texts(bench)}
+        return cls(**common, kind="bench", judged=report.report, bench=report)
 
     def columns(self) -> dict[str, Any]:
         report = self.judged
@@ -83,17 +84,22 @@ def own_name(own: Mapping[str, Any] | None) -> str:
     return "" if own is None else str(own.get("name") or "own")[:200]
 
 
-def _of(run: Run, told: Report | BenchReport, kind: str) -> dict[str, Any]:
+def _of(run: Run, told: Report | BenchReport) -> dict[str, Any]:
     return {
         "id": run.id,
-        "kind": kind,
         "case": told.case,
         "status": told.status,
         "message": told.message,
         "engine": told.engine,
         "adapter": told.adapter,
         "run": run,
-        "own": without_texts(run.own),
-        "texts": {**run.shaders, **texts_of(run.own)},
         "tensors": dict(run.tensors),
+    }
+
+
+def _texts(made: Run | Bench) -> dict[str, Any]:
+    """What it was made of; of a benchmark its own, since its run may have let them go."""
+    return {
+        "own": without_texts(made.own),
+        "texts": {**made.shaders, **texts_of(made.own)},
     }

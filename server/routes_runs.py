@@ -72,6 +72,8 @@ async def create(
     shaders = body.shaders
     if body.like is not None:
         like = await _run(body.like, store)
+        if like.dropped:
+            raise _no_texts(like)
         shaders, own = like.shaders | shaders, own or like.own
     if own is not None and body.suite == own_cases.SUITE:
         cases = own_cases.cases_for(own)
@@ -105,6 +107,17 @@ async def create(
     if len(runs) == 1:
         response.headers["Location"] = f"/api/runs/{runs[0].id}"
     return RunsCreated(runs=[run.id for run in runs], cases=[str(run.case) for run in runs])
+
+
+def _no_texts(run: Run) -> Problem:
+    """Those of a run's files that were let go to make room for newer runs', by name."""
+    return Problem(
+        410,
+        "no-texts",
+        f"run {run.id} ran {', '.join(run.dropped)}, whose text is not kept any more: newer runs' "
+        "texts took its place. Send the text again, or take it from the history, if one is kept: "
+        f"fa2 repro {run.id}",
+    )
 
 
 def _admit_inputs(cases: list[Case], store: RunStore, settings: Settings) -> None:

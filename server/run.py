@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -37,8 +38,9 @@ class Run:
     deadline_s: float  # from being sent
     want: dict[str, OutputSpec]
     inputs: Arrays | None = None  # the caller's own, in canonical order
-    shaders: dict[str, str] = field(default_factory=dict)  # edited files, by path; kept
+    shaders: dict[str, str] = field(default_factory=dict)  # edited files, by path
     own: dict[str, Any] | None = None  # a kernel that is not ours: its manifest and its texts
+    dropped: tuple[str, ...] = ()  # files whose texts are not kept any more
     trace: dict[str, int] | None = None  # whose state is to be told after each key tile
     tuned: dict[str, Any] | None = None  # tiles to try first; None: those kept for the adapter
     timing: bool = False  # the check before a benchmark, which needs the inputs again
@@ -109,6 +111,21 @@ class Run:
         arrays = [*self.tensors.values(), *(self.inputs or {}).values()]
         told = 0 if self.told is None else self.told.nbytes
         return told + sum(array.nbytes for array in arrays)
+
+    @property
+    def text_bytes(self) -> int:
+        """Memory that its texts take; runs of one request share them, and each counts them."""
+        texts = [*self.shaders.values(), *(self.own or {"files": {}})["files"].values()]
+        return sum(map(sys.getsizeof, texts))
+
+    def drop_arrays(self) -> None:
+        """Its report stays."""
+        self.tensors, self.inputs, self.told = {}, None, None
+
+    def drop_texts(self) -> None:
+        """Their names stay: what runs the same again has to be refused by them."""
+        self.dropped = (*self.shaders, *(self.own or {"files": {}})["files"])
+        self.shaders, self.own = {}, None
 
     def job(self) -> dict[str, Any]:
         """The SSE event ``job``."""

@@ -26,6 +26,7 @@ from server.dispatch import JUDGING, QUEUED, SENT, WAITING
 from server.errors import CaseError
 from server.judging import Judging
 from server.loop import Loop
+from server.newest import Newest
 from server.outputs import predicted_work, want
 from server.pages import Pages
 from server.report import Done, Report
@@ -44,8 +45,12 @@ class RunStore:
         self._tasks = pages.tasks
         self._runs: dict[str, Run] = {}
         self._finished: deque[Run] = deque()  # oldest first
-        self._with_outputs: deque[Run] = deque()  # the newest of them
-        self._kept_bytes = 0
+        self._with_outputs = Newest(
+            settings.max_kept_bytes, lambda run: run.kept_bytes, Run.drop_arrays
+        )
+        self._with_texts = Newest(
+            settings.max_text_bytes, lambda run: run.text_bytes, Run.drop_texts
+        )
         self.observers: list[Callable[[Run, Report], None]] = []
         """Called on the loop's thread with every finished run; they must not block."""
         self._loop = Loop()
@@ -226,22 +231,12 @@ class RunStore:
         self._tasks.dispatch()
 
     def _keep(self, run: Run) -> None:
-        """Keeps the newest finished runs and the outputs of fewer of them, the last one's always.
-
-        It never goes through all runs: a server that stops may have thousands to end.
-        """
+        """Keeps the newest finished runs, and the outputs and the texts of fewer of them."""
         self._finished.append(run)
-        self._with_outputs.append(run)
-        self._kept_bytes += run.kept_bytes
         if len(self._finished) > self._settings.max_runs:
             del self._runs[self._finished.popleft().id]
-        while len(self._with_outputs) > 1 and (
-            self._kept_bytes > self._settings.max_kept_bytes
-            or self._with_outputs[0].id not in self._runs
-        ):
-            oldest = self._with_outputs.popleft()
-            self._kept_bytes -= oldest.kept_bytes
-            oldest.tensors, oldest.inputs, oldest.told = {}, None, None
+        for kept in (self._with_outputs, self._with_texts):
+            kept.add(run, lambda one: one.id in self._runs)
 
 
 def summary(run: Run) -> dict[str, Any]:

@@ -59,6 +59,7 @@ class Settings(BaseSettings):
     max_queued: int = Field(default=4096, ge=1)  # unfinished runs; one more is refused
     max_run_bytes: int = Field(default=2 << 30, ge=1)  # what one run may upload
     max_kept_bytes: int = Field(default=1 << 30, ge=0)  # tensors of finished runs
+    max_text_bytes: int = Field(default=64 << 20, ge=0)  # edited and own texts of finished runs
     max_truth_bytes: int = Field(default=256 << 20, ge=0)  # truths of what somebody looks at
     max_npz_bytes: int = Field(default=1 << 30, ge=1)  # all arrays of a run in one file
     max_pages: int = Field(default=64, ge=1)
