@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "gpu"))
 
 from page_tab import Tab, chromium_browsers  # noqa: E402
 
+from server import browser  # noqa: E402
 from server.service import Service  # noqa: E402
 from server.settings import Settings  # noqa: E402
 
@@ -111,7 +112,7 @@ def main(folder: Path) -> None:
         settings = Settings(
             host="127.0.0.1", port=0, allow_remote=False, history=Path(place) / "history.sqlite"
         )
-        with chromium_browsers(True) as (chromium,), Service(settings) as service:
+        with chromium_browsers(browser.find(), True) as (chromium,), Service(settings) as service:
             tab = Tab.of(chromium, service, "screenshots", reduced_motion="reduce")
             for name, look in SHOTS.items():
                 path = folder / f"{name}.png"

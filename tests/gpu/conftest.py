@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import engines
 import pytest
+from page_tab import Tab, chromium_browsers
 
 from server.service import Service
 from server.settings import Settings
 
-if TYPE_CHECKING:
-    from page_tab import Tab
-
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
+def chromium(pytestconfig: pytest.Config) -> Iterator[Any]:
     """A Chromium with WebGPU."""
-    from page_tab import chromium_browsers  # which skips where there is no Playwright
-
-    with chromium_browsers(True) as (one,):
+    with chromium_browsers(engines.chromium(pytestconfig), True) as (one,):
         yield one
 
 
@@ -35,8 +32,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iterator[Tab]:
     """A tab named after its test, which may not complain: no error, no CSP report."""
-    from page_tab import Tab
-
     tab = Tab.of(chromium, service, request.node.name.removeprefix("test_"))
     yield tab
     tab.close()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import pytest
 
 from server.harness import Harness
 from server.paths import STATIC
@@ -33,3 +36,22 @@ class Mutant:
         report = harness.run(self.case, shaders=self.shaders())
         assert report.status == "fail", f"{report.status}: {report.message}"
         assert re.match(self.says, report.message), report.message
+
+
+def both_tests(
+    mutants: Sequence[Mutant], kernels: str = ""
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Two tests of a file: that the shipped kernels (whose names hold ``kernels``) pass what the
+    broken ones must fail, and that each broken one fails."""
+
+    @pytest.mark.parametrize("case", sorted({mutant.case for mutant in mutants}))
+    def shipped(harness: Harness, case: str) -> None:
+        report = harness.run(case)
+        assert report.status == "pass", report.message
+        assert all(kernels in ran["kernel"] for ran in report.passes), report.passes
+
+    @pytest.mark.parametrize("mutant", mutants, ids=lambda mutant: mutant.name)
+    def broken(harness: Harness, mutant: Mutant) -> None:
+        mutant.must_fail(harness)
+
+    return shipped, broken

@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
+from playwright.sync_api import sync_playwright
 
-from server import browser
-from server.errors import NoBrowser
+from server.browser import Browser
 from server.launch_flags import chromium_flags
 from server.paths import STATIC
 from server.service import Service
-
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
 SOON_MS = 30_000
 _SAY_VIOLATIONS = """
@@ -27,18 +24,12 @@ addEventListener("securitypolicyviolation", (event) => {
 
 
 @contextmanager
-def chromium_browsers(*webgpu: bool) -> Iterator[list[Any]]:
-    """A Chromium for each flag: with WebGPU, or as most machines start it. Skips without one."""
-    try:
-        found = browser.find()
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
-    if found.engine != "chromium":
-        pytest.skip(f"{found.path} is not a Chromium")
-    with playwright.sync_playwright() as p:
+def chromium_browsers(program: Browser, *webgpu: bool) -> Iterator[list[Any]]:
+    """A Chromium for each flag: with WebGPU, or as most machines start it."""
+    with sync_playwright() as p:
         started = [
             p.chromium.launch(
-                executable_path=str(found.path),
+                executable_path=str(program.path),
                 args=chromium_flags(webgpu=one, adapter="any", extra=()),
             )
             for one in webgpu

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from page_tab import Tab, broken, chromium_browsers
+from page_tab import Tab, broken
 
 from server.service import Service
 from server.settings import Settings
@@ -21,11 +22,11 @@ if not AXE.is_file() and not os.environ.get("CI"):
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+def tab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     """One tab for all: its states follow each other as they do for a person."""
     place = tmp_path_factory.mktemp("axe") / "history.sqlite"
     settings = Settings(host="127.0.0.1", port=0, allow_remote=False, token=None, history=place)
-    with chromium_browsers(True) as (chromium,), Service(settings) as service:
+    with Service(settings) as service:
         tab = Tab.of(chromium, service, "axe")
         yield tab
         tab.close()

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-import pytest
-from mutant import Mutant
-
-from server.harness import Harness
+from mutant import Mutant, both_tests
 
 SHARED, MASKING, GRID = "common/backward.wgsl", "common/masking.wgsl", "common/grid.wgsl"
 Delta = partial(Mutant, file="fa2_delta.wgsl")
@@ -240,14 +237,6 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize("case", sorted({mutant.case for mutant in MUTANTS}))
-def test_the_shipped_kernels_pass_what_the_broken_ones_must_fail(
-    harness: Harness, case: str
-) -> None:
-    report = harness.run(case)
-    assert report.status == "pass", report.message
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_broken_kernel_fails(harness: Harness, mutant: Mutant) -> None:
-    mutant.must_fail(harness)
+test_the_shipped_kernels_pass_what_the_broken_ones_must_fail, test_a_broken_kernel_fails = (
+    both_tests(MUTANTS)
+)

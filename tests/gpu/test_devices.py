@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import engines
 import httpx
 import pytest
 from page_tab import Tab, chromium_browsers
@@ -29,9 +30,9 @@ FLAGS = chromium_flags(webgpu=True, adapter="any", extra=())
 
 
 @pytest.fixture(scope="module")
-def browsers() -> Iterator[list[Any]]:
+def browsers(pytestconfig: pytest.Config) -> Iterator[list[Any]]:
     """One with WebGPU, one as most machines start it."""
-    with chromium_browsers(True, False) as both:
+    with chromium_browsers(engines.chromium(pytestconfig), True, False) as both:
         yield both
 
 

@@ -8,10 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import engines
 import pytest
 
-from server import browser
-from server.errors import NoBrowser
 from server.launch import Options, launch
 from server.paths import STATIC
 from server.service import Service
@@ -35,11 +34,10 @@ def told(service: Service) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_editor_works_under_the_policy_and_marks_errors_where_they_are(tmp_path: Path) -> None:
-    try:
-        firefox = browser.find("firefox")
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
+def test_the_editor_works_under_the_policy_and_marks_errors_where_they_are(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    firefox = engines.program(pytestconfig, "firefox")
     static = tmp_path / "static"
     shutil.copytree(STATIC, static)
     shutil.copy(PROBE, static / "js" / "probe.js")

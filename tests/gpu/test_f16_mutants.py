@@ -6,10 +6,7 @@ test_firefox.py.
 
 from __future__ import annotations
 
-import pytest
-from mutant import Mutant
-
-from server.harness import Harness
+from mutant import Mutant, both_tests
 
 PACKED, OUTER = "common/storage_f16_packed.wgsl", "common/outer.wgsl"
 
@@ -114,14 +111,6 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize("case", sorted({mutant.case for mutant in MUTANTS}))
-def test_the_shipped_kernel_passes_what_the_broken_ones_must_fail(
-    harness: Harness, case: str
-) -> None:
-    report = harness.run(case)
-    assert report.status == "pass", report.message
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_broken_kernel_fails(harness: Harness, mutant: Mutant) -> None:
-    mutant.must_fail(harness)
+test_the_shipped_kernels_pass_what_the_broken_ones_must_fail, test_a_broken_kernel_fails = (
+    both_tests(MUTANTS)
+)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import engines
 import pytest
 from mutant import SHADERS, Mutant
 
-from server import browser
 from server.cases import Case
-from server.errors import NoAdapter, NoBrowser
+from server.errors import NoAdapter
 from server.harness import Harness
 from server.pytest_plugin import fa2_cases
 
@@ -17,13 +17,15 @@ DIRECT, PACKED = "common/storage_f16.wgsl", "common/storage_f16_packed.wgsl"
 
 
 @pytest.fixture(scope="module")
-def firefox() -> Iterator[Harness]:
-    """A Harness on Firefox; skipped where none is installed."""
+def firefox(pytestconfig: pytest.Config) -> Iterator[Harness]:
+    """A Harness on Firefox."""
+    engines.program(pytestconfig, "firefox")
+    harness = Harness("firefox")
     try:
-        browser.find("firefox")
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
-    with Harness("firefox") as harness:
+        harness.start()
+    except NoAdapter as problem:
+        engines.refuse_firefox(pytestconfig, problem)
+    with harness:
         yield harness
 
 

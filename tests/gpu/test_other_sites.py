@@ -13,10 +13,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import engines
 import pytest
 
-from server import browser
-from server.errors import NoBrowser
+from server.browser import Browser
 from server.launch import Options, choose_launcher, launch
 from server.service import Service
 
@@ -112,12 +112,8 @@ def site() -> Iterator[Site]:
         server.shutdown()
 
 
-def visit(engine: str | None, site: Site, host: str) -> dict[str, str]:
+def visit(found: Browser, site: Site, host: str) -> dict[str, str]:
     """What the site's attempts came to, in a browser that opens it under the name ``host``."""
-    try:
-        found = browser.find(engine)
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
     url = f"http://{host}:{site.server_port}/"
     launched = launch(found, url, choose_launcher(found, None), Options())
     try:
@@ -126,10 +122,11 @@ def visit(engine: str | None, site: Site, host: str) -> dict[str, str]:
         launched.close()
 
 
-def test_an_open_server_would_suffer_every_attempt(site: Site) -> None:
+def test_an_open_server_would_suffer_every_attempt(site: Site, pytestconfig: pytest.Config) -> None:
+    found = engines.program(pytestconfig)
     other = Site()
     site.target = other.url
-    results = visit(None, site, "127.0.0.1")
+    results = visit(found, site, "127.0.0.1")
     assert results.pop("form") == "sent"
     assert set(results.values()) == {"loaded"}, results
     assert other.writes == 3
@@ -139,10 +136,13 @@ def test_an_open_server_would_suffer_every_attempt(site: Site) -> None:
 
 @pytest.mark.parametrize("engine", [None, "firefox"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_another_site_reads_and_changes_nothing(site: Site, engine: str | None, host: str) -> None:
+def test_another_site_reads_and_changes_nothing(
+    site: Site, engine: str | None, host: str, pytestconfig: pytest.Config
+) -> None:
+    found = engines.program(pytestconfig, engine)
     with Service() as service:
         site.target = service.url
-        results = visit(engine, site, host)
+        results = visit(found, site, host)
         assert results.pop("form") == "sent"
         assert set(results.values()) == {"refused"}, results
         assert service.store.all() == []

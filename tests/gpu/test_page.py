@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import engines
 import pytest
 from page_tab import SOON_MS, Tab, broken, chromium_browsers
 
@@ -18,9 +19,9 @@ KERNEL = "fa2_forward.wgsl"
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
+def chromium(pytestconfig: pytest.Config) -> Iterator[Any]:
     """Two browsers: with WebGPU, and as most machines start it."""
-    with chromium_browsers(True, False) as started:
+    with chromium_browsers(engines.chromium(pytestconfig), True, False) as started:
         yield started
 
 

@@ -9,13 +9,9 @@ import pytest
 from mutant import Mutant
 from ten_faults import ask, faults
 
-from server import browser
-from server.errors import NoBrowser
-from server.launch_flags import chromium_flags
 from server.paths import STATIC
 from server.service import Service
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytestmark = pytest.mark.slow
 
 DOCUMENT = (STATIC.parent / "docs" / "ten-faults.md").read_text(encoding="utf-8")
@@ -24,18 +20,11 @@ RACES = ("Q and K read before they are complete",)
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    try:
-        found = browser.find()
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
-    if found.engine != "chromium":
-        pytest.skip(f"{found.path} is not a Chromium")
-    flags = chromium_flags(webgpu=True, adapter="any", extra=())
-    with Service() as service, playwright.sync_playwright() as p:
-        one = p.chromium.launch(executable_path=str(found.path), args=flags)
-        yield one.new_page(base_url=service.url)
-        one.close()
+def page(chromium: Any) -> Iterator[Any]:
+    with Service() as service:
+        page = chromium.new_page(base_url=service.url)
+        yield page
+        page.close()
 
 
 @pytest.mark.parametrize("mutant", faults(), ids=lambda mutant: mutant.name)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mutant import SHADERS
-from page_tab import SOON_MS, Tab, chromium_browsers
+from page_tab import SOON_MS, Tab
 
 from server.cases import Case
 from server.cli import app
@@ -169,8 +169,8 @@ def test_values_without_room_are_counted(harness: Harness) -> None:
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Tab]:
-    with Service() as service, chromium_browsers(True) as (chromium,):
+def tab(chromium: Any) -> Iterator[Tab]:
+    with Service() as service:
         tab = Tab.of(chromium, service, "trace", viewport={"width": 1280, "height": 900})
         yield tab
         tab.close()

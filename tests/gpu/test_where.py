@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 from mutant import SHADERS
 
-from server import browser
-from server.errors import NoBrowser
-from server.launch_flags import chromium_flags
 from server.service import Service
-
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
 SOON_MS = 20_000
 PAGE = "where-where-where-where"
@@ -30,33 +25,24 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def page(service: Service) -> Iterator[Any]:
+def page(chromium: Any, service: Service) -> Iterator[Any]:
     """A page that shows a kernel whose second head reads the keys of the first."""
-    try:
-        found = browser.find()
-    except NoBrowser as problem:
-        pytest.skip(problem.message)
-    if found.engine != "chromium":
-        pytest.skip(f"{found.path} is not a Chromium")
-    flags = chromium_flags(webgpu=True, adapter="any", extra=())
-    with playwright.sync_playwright() as p:
-        one = p.chromium.launch(executable_path=str(found.path), args=flags)
-        size = {"width": 1280, "height": 1000}
-        page = one.new_page(base_url=service.url, viewport=size, reduced_motion="reduce")
-        page.complaints = []
-        page.on("console", lambda said: page.complaints.append(said.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.goto(f"/webgpu-test?page={PAGE}")
-        page.wait_for_selector("main[data-state='idle']", timeout=SOON_MS)
-        text = (SHADERS / KERNEL).read_text(encoding="utf-8")
-        old = "let kv_head = item.h / params.group;"
-        assert text.count(old) == 1
-        shaders = {KERNEL: text.replace(old, "let kv_head = 0u;")}
-        page.run = service.store.submit(LONG, page=PAGE, shaders=shaders).id
-        page.locator("#lines tr", has_text="FAIL").locator("button").first.click(timeout=SOON_MS)
-        told(page)
-        yield page
-        one.close()
+    size = {"width": 1280, "height": 1000}
+    page = chromium.new_page(base_url=service.url, viewport=size, reduced_motion="reduce")
+    page.complaints = []
+    page.on("console", lambda said: page.complaints.append(said.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(f"/webgpu-test?page={PAGE}")
+    page.wait_for_selector("main[data-state='idle']", timeout=SOON_MS)
+    text = (SHADERS / KERNEL).read_text(encoding="utf-8")
+    old = "let kv_head = item.h / params.group;"
+    assert text.count(old) == 1
+    shaders = {KERNEL: text.replace(old, "let kv_head = 0u;")}
+    page.run = service.store.submit(LONG, page=PAGE, shaders=shaders).id
+    page.locator("#lines tr", has_text="FAIL").locator("button").first.click(timeout=SOON_MS)
+    told(page)
+    yield page
+    page.close()
 
 
 def told(page: Any) -> None:

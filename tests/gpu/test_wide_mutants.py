@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from mutant import Mutant
+from mutant import Mutant, both_tests
 
 from server.harness import Harness
 
@@ -76,18 +76,9 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", sorted({mutant.case for mutant in MUTANTS}))
-def test_the_shipped_kernels_pass_what_the_broken_ones_must_fail(
-    harness: Harness, case: str
-) -> None:
-    report = harness.run(case)
-    assert report.status == "pass", report.message
-    assert all("wide" in ran["kernel"] for ran in report.passes)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_broken_kernel_fails(harness: Harness, mutant: Mutant) -> None:
-    mutant.must_fail(harness)
+test_the_shipped_kernels_pass_what_the_broken_ones_must_fail, test_a_broken_kernel_fails = (
+    both_tests(MUTANTS, kernels="wide")
+)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
