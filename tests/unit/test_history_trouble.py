@@ -226,6 +226,24 @@ def test_outputs_that_would_pile_up_are_left_out_and_their_rows_are_not(
     assert [bool(row["kept_bytes"]) for row in History(path).rows()] == [False, True]
 
 
+def test_texts_that_would_pile_up_cost_their_rows_and_one_warning(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(history_writer, "MOST_HELD", 150_000)
+    connect(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # so that the first one is still waiting when the others come
+    writer = HistoryWriter(path, origin="python", static=STATIC)
+    for _ in range(3):
+        writer.observe_run(*finished(shaders={"common/params.wgsl": "//" + " " * 100_000}))
+    other.execute("ROLLBACK")
+    other.close()
+    writer.close(10)
+    assert len(History(path).rows()) == 1
+    assert len(warnings(caplog)) == 1
+    assert "150000 bytes of texts behind" in warnings(caplog)[0]
+
+
 def test_two_processes_may_write_at_once(path: Path) -> None:
     writers = [HistoryWriter(path, origin=name, static=STATIC) for name in ("run", "page")]
     for _ in range(20):
