@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from server.address import parts_of, shown
 from server.errors import CaseError
 from server.settings import is_loopback
 
@@ -24,15 +26,14 @@ class Endpoint:
     url: str
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in _SCHEMES[self.way] or not parts.hostname:
+        if parts_of(self.url, _SCHEMES[self.way]) is None:
             schemes = ", ".join(f"{scheme}://" for scheme in _SCHEMES[self.way])
-            raise CaseError(f"--{self.way} {self.url!r} must be a URL that begins with {schemes}")
+            raise CaseError(
+                f"--{self.way} {shown(self.url)!r} must be a URL that begins with {schemes}"
+            )
 
     def __str__(self) -> str:
-        """Without path and query, which may hold keys."""
-        parts = urlsplit(self.url)
-        return f"the browser at {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        return f"the browser at {shown(self.url)}"
 
 
 @dataclass(frozen=True)
@@ -51,26 +52,22 @@ class Listening:
         """From ``HOST:PORT`` and a URL. Raises CaseError for what is none, and for a URL that leads
         to another machine without a word on where to listen."""
         url = (serve_url or "").rstrip("/")
-        parts = urlsplit(url)
-        try:
-            port = parts.port
-        except ValueError:
-            port = None
-        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise CaseError(f"--serve-url {serve_url!r} must be a URL such as https://host:8443")
+        parts = parts_of(url, ("http", "https"))
+        if url and (parts is None or parts.query or parts.fragment):
+            raise CaseError(f"--serve-url {shown(url)!r} must be a URL such as https://host:8443")
         if listen is not None:
-            host, colon, number = listen.rpartition(":")
-            if not (colon and host and number.isdigit() and int(number) < 65536):
+            host, _, number = listen.rpartition(":")
+            if not (host and re.fullmatch("[0-9]{1,5}", number) and int(number) < 65536):
                 raise CaseError(f"--listen {listen!r} must be HOST:PORT, as 127.0.0.1:8000")
             return cls(host.strip("[]"), int(number), url)
-        if not url:
+        if parts is None:
             return cls()
-        if not is_loopback(parts.hostname or "") or port is None:
+        if not is_loopback(parts.hostname or "") or parts.port is None:
             raise CaseError(
-                f"--serve-url {serve_url} leads somewhere; say with --listen HOST:PORT where this "
+                f"--serve-url {shown(url)} leads somewhere; say with --listen HOST:PORT where this "
                 "server is to listen so that it leads there"
             )
-        return cls("127.0.0.1", port, url)
+        return cls("127.0.0.1", parts.port, url)
 
     @property
     def name(self) -> str | None:

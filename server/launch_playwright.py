@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser as _Browser
 from playwright.async_api import ConsoleMessage, Error, Page, Playwright, async_playwright
 
+from server.address import without_keys
 from server.browser import Browser
 from server.errors import NoBrowser
 from server.launch_flags import runs_as_root
@@ -56,7 +57,7 @@ class Driven(abc.ABC):
             self._call(self._start(url), START_S)
         except (Error, TimeoutError) as error:
             self.close()
-            raise NoBrowser(f"{name}: {_first_lines(str(error))}. {advice}") from error
+            raise NoBrowser(f"{name}: {_first_lines(str(error))}. {advice}") from None
         except BaseException:
             self.close()
             raise
@@ -192,6 +193,6 @@ async def _cdp(browser: _Browser, method: str) -> Any:
 
 
 def _first_lines(text: str) -> str:
-    """Playwright's error without its call log of several screens."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """Playwright's error without its call log of several screens, and without keys in URLs."""
+    lines = [line.strip() for line in without_keys(text).splitlines() if line.strip()]
     return " · ".join(lines[:4])[:600]

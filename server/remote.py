@@ -15,8 +15,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs
 
+from server.address import parts_of, shown
 from server.errors import CaseError, HarnessError, NoBrowser, PageError
 from server.settings import DEFAULT_PORT
 
@@ -48,7 +49,7 @@ class Remote:
         given = url or f"http://127.0.0.1:{os.environ.get('FA2_PORT') or DEFAULT_PORT}"
         parts = _parts(given)
         if parts is None:
-            said = f"--server {url!r}" if url else f"FA2_PORT={os.environ.get('FA2_PORT')!r}"
+            said = f"--server {shown(url)!r}" if url else f"FA2_PORT={os.environ.get('FA2_PORT')!r}"
             rule = (
                 "a URL such as http://127.0.0.1:8000 or the one that `fa2 serve` printed"
                 if url
@@ -123,14 +124,7 @@ class Remote:
 
 
 def _parts(given: str) -> SplitResult | None:
-    """The URL in its parts; None for what is no address of a server."""
-    try:
-        parts = urlsplit(given if "://" in given else f"http://{given}")
-        port = parts.port  # reading it is what checks it
-    except ValueError:
-        return None
-    known = parts.scheme in ("http", "https") and parts.hostname and port != 0
-    return parts if known and parts.netloc.isascii() and " " not in parts.netloc else None
+    return parts_of(given if "://" in given else f"http://{given}", ("http", "https"))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
