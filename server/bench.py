@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-import secrets
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from server.bench_report import BenchReport
-from server.dispatch import QUEUED, SENT
 from server.report import Report
 from server.run import Run
+from server.task import QUEUED, Task
 
 CHECKING = "checking"
 """The state before QUEUED: the run that is judged first is on its way."""
 
 
 @dataclass(eq=False)
-class Bench:
-    """Changed by the loop's thread only; ``future`` may be awaited from any."""
+class Bench(Task[BenchReport]):
+    """``deadline_s``: for each sign of life of the page."""
 
     run: Run  # the check; the page that did it does the timing too
     samples: int
-    deadline_s: float  # for each sign of life
-    shaders: dict[str, str] = field(default_factory=dict)
     own: dict[str, Any] | None = None  # the run may let go of its texts meanwhile
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    created: datetime = field(default_factory=lambda: datetime.now(UTC))
-    future: Future[BenchReport] = field(default_factory=Future)
-    state: str = CHECKING
-    page: str | None = None
-    sent_to: str | None = None
-    sent_at: float = 0.0  # monotonic; moved on by every sign of life
-    heard: bool = False
-    progress: dict[str, Any] | None = None
+    state: str = field(default=CHECKING, kw_only=True)
     check: Report | None = None
-    report: BenchReport | None = None
-
-    def __post_init__(self) -> None:
-        # From now on nobody outside can cancel the future behind the store's back.
-        self.future.set_running_or_notify_cancel()
-
-    @property
-    def finished(self) -> bool:
-        return self.report is not None
 
     @property
     def title(self) -> str:
         return f"timing of {self.run.case}"
-
-    @property
-    def overdue_s(self) -> float:
-        if self.state != SENT:
-            return -1.0
-        return time.monotonic() - self.sent_at - self.deadline_s
 
     @property
     def late(self) -> str:
@@ -64,20 +37,10 @@ class Bench:
             "a larger --timeout allows more, if the kernel does end"
         )
 
-    @property
-    def reached(self) -> str:
-        if not self.progress:
-            return ""
-        done, total = self.progress["done"], self.progress["total"]
-        return f" (it was at: {self.progress['phase']}, {done:g} of {total:g})"
-
     def checked(self, report: Report) -> None:
         """The case is right: it waits to be timed, on the page that it was right on."""
         self.check, self.page = report, self.run.sent_to
         self.state, self.created = QUEUED, datetime.now(UTC)
-
-    def give(self, page: str) -> None:
-        self.state, self.sent_to, self.sent_at = SENT, page, time.monotonic()
 
     def event(self) -> tuple[str, dict[str, Any]]:
         job = self.run.job()
@@ -100,8 +63,7 @@ class Bench:
 
     def settle(self, report: BenchReport) -> None:
         self.shaders, self.own = {}, None
-        self.report, self.state = report, report.status
-        self.future.set_result(report)
+        super().settle(report)
 
     def summary(self) -> dict[str, Any]:
         """What a list says of it."""

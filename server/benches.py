@@ -22,7 +22,6 @@ from server.bench import CHECKING, Bench
 from server.bench_report import BenchReport
 from server.bench_timing import BenchDone
 from server.cases import Case
-from server.dispatch import SENT
 from server.errors import CaseError
 from server.loop import Loop
 from server.outputs import predicted_work
@@ -30,6 +29,7 @@ from server.pages import Pages
 from server.report import Report, RunError
 from server.runs import RunStore
 from server.settings import Settings
+from server.task import SENT
 
 log = logging.getLogger("server")
 

@@ -1,63 +1,18 @@
 """Who gets the next one: tasks wait in one queue, and a page does one at a time.
 
-A task is a run or a training. Touched by the loop's thread only.
+Touched by the loop's thread only.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from server.task import Task
 
 if TYPE_CHECKING:
     from server.pages import Page, Pages
-
-QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
-WAITING = "waiting"  # before all that, for the inputs of a run
-
-
-class Task(Protocol):
-    """What a page can be given."""
-
-    id: str
-    page: str | None  # the page that is to do it; None: any
-    created: datetime
-    state: str
-    sent_to: str | None
-    sent_at: float  # monotonic
-    heard: bool  # the page has said something about this task since it was sent
-
-    @property
-    def finished(self) -> bool: ...
-
-    @property
-    def title(self) -> str:
-        """What is done, in a few words."""
-        ...
-
-    @property
-    def overdue_s(self) -> float:
-        """Seconds since something had to be here; negative before, and if it is not sent."""
-        ...
-
-    @property
-    def late(self) -> str:
-        """What did not come in time, as a sentence."""
-        ...
-
-    @property
-    def reached(self) -> str:
-        """How far the page has come, in parentheses; "" if it has said nothing."""
-        ...
-
-    def give(self, page: str) -> None:
-        """``page`` gets it now."""
-        ...
-
-    def event(self) -> tuple[str, dict[str, Any]]:
-        """Name and data of the server-sent event that tells the page."""
-        ...
 
 
 class Dispatcher:
@@ -69,11 +24,11 @@ class Dispatcher:
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
-        self._queues: dict[str | None, OrderedDict[str, tuple[int, Task]]] = {}
+        self._queues: dict[str | None, OrderedDict[str, tuple[int, Task[Any]]]] = {}
         self._serial = itertools.count()
         pages.on_change = self._page_changed
 
-    def add(self, task: Task) -> None:
+    def add(self, task: Task[Any]) -> None:
         queue = self._queues.setdefault(task.page, OrderedDict())
         queue[task.id] = next(self._serial), task
         self.dispatch()
@@ -82,7 +37,7 @@ class Dispatcher:
         while (found := self._next()) is not None:
             self._send(*found)
 
-    def _next(self) -> tuple[Task, Page] | None:
+    def _next(self) -> tuple[Task[Any], Page] | None:
         """The oldest task that an idle page may do, and that page."""
         pages: dict[str | None, Page] = {page.id: page for page in self._pages.all() if page.idle}
         if (page := self._pages.next_idle()) is not None:
@@ -97,20 +52,20 @@ class Dispatcher:
         _, task, page = min(heads, key=lambda head: head[0])
         return task, page
 
-    def _leave_queue(self, task: Task) -> None:
+    def _leave_queue(self, task: Task[Any]) -> None:
         queue = self._queues.get(task.page, OrderedDict())
         queue.pop(task.id, None)
         if not queue:
             self._queues.pop(task.page, None)
 
-    def heard(self, task: Task) -> None:
+    def heard(self, task: Task[Any]) -> None:
         """The page that does ``task`` has given a sign of life."""
         task.heard = True
         page = self._pages.get(task.sent_to)
         if page is not None:
             page.suspect = False
 
-    def release(self, task: Task) -> Page | None:
+    def release(self, task: Task[Any]) -> Page | None:
         """``task`` waits no longer and its page, if any, is free; ``dispatch`` when ready."""
         self._leave_queue(task)
         page = self._pages.get(task.sent_to)
@@ -118,7 +73,7 @@ class Dispatcher:
             page.task = None
         return page
 
-    def _send(self, task: Task, page: Page) -> None:
+    def _send(self, task: Task[Any], page: Page) -> None:
         self._leave_queue(task)
         task.give(page.id)
         page.task = task

@@ -110,6 +110,18 @@ def judged(own: Mapping[str, Any] | None, case: Case) -> list[str] | None:
     return [name for name in names if name in said or name in given]
 
 
+def in_place_of(case: Case, asked: str | None) -> Case:
+    """The case as a kernel that is not ours runs it, whichever kernel it names. CaseError where
+    one of ours is asked for beside it.
+    """
+    if asked not in (None, "auto"):
+        raise CaseError(
+            f"kernel {asked!r} is one of ours, and so is not what a request with a kernel of its "
+            "own runs; leave one of the two out"
+        )
+    return case.replace(kernel="auto")
+
+
 def source(own: Mapping[str, Any]) -> str:
     """The name of the kernel's file."""
     return str(own["manifest"].get("file") or next(iter(own["files"])))

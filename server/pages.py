@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.dispatch import Dispatcher, Task
+from server.dispatch import Dispatcher
 from server.problems import Problem
 from server.settings import Settings
 from server.sse import Stream
+from server.task import Task
 
 
 @dataclass(eq=False)
@@ -26,7 +27,7 @@ class Page:
     stream: Stream | None = None
     since: float = field(default_factory=time.monotonic)  # connected or gone since
     environment: dict[str, Any] | None = None
-    task: Task | None = None  # sent and not yet done: a page does one at a time
+    task: Task[Any] | None = None  # sent and not yet done: a page does one at a time
     judging: int = 0  # runs of this page whose tensors the judge holds
     suspect: bool = False  # let a deadline pass and has said nothing since
 

@@ -13,16 +13,16 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from server.dispatch import QUEUED, SENT, WAITING, Task
 from server.pages import Page, Pages
 from server.settings import Settings
+from server.task import QUEUED, SENT, WAITING, Task
 
 log = logging.getLogger("server")
-T = TypeVar("T", bound=Task)
+T = TypeVar("T", bound=Task[Any])
 
 
 class Store(Protocol[T]):
-    """Runs, or trainings."""
+    """Runs, benchmarks or trainings."""
 
     def unfinished(self) -> Iterable[T]: ...
 
@@ -43,15 +43,31 @@ def reap(stores: Sequence[Store[Any]], pages: Pages, settings: Settings) -> None
     """Ends overdue and abandoned tasks, and forgets pages that stay away."""
     for store in stores:
         for task in store.unfinished():
-            if task.state == SENT:
-                _reap_sent(store, pages, settings, task)
-            elif task.state == QUEUED and task.page is not None:
-                _reap_queued(store, pages, settings, task)
-            elif task.state == WAITING and _age_s(task) > settings.upload_s:
-                store.fail(task, "page", f"its inputs did not come within {settings.upload_s:g} s")
+            try:
+                _look_at(store, pages, settings, task)
+            except Exception as error:  # what is wrong with one is no reason to leave the others
+                log.exception("the deadline of task %s cannot be watched", task.id)
+                _give_up(store, task, error)
     for page in pages.all():
         if _gone_s(page) > settings.page_forget_s and page.task is None:
             pages.forget(page)
+
+
+def _look_at(store: Store[T], pages: Pages, settings: Settings, task: T) -> None:
+    if task.state == SENT:
+        _reap_sent(store, pages, settings, task)
+    elif task.state == QUEUED and task.page is not None:
+        _reap_queued(store, pages, settings, task)
+    elif task.state == WAITING and _age_s(task) > settings.upload_s:
+        store.fail(task, "page", f"its inputs did not come within {settings.upload_s:g} s")
+
+
+def _give_up(store: Store[T], task: T, error: Exception) -> None:
+    """A task whose deadline cannot be watched would never end by itself."""
+    try:
+        store.fail(task, "error", f"the server could not watch its deadline: {error!r}")
+    except Exception:
+        log.exception("task %s could not be ended either", task.id)
 
 
 def _reap_sent(store: Store[T], pages: Pages, settings: Settings, task: T) -> None:
@@ -75,7 +91,7 @@ def _reap_queued(store: Store[T], pages: Pages, settings: Settings, task: T) -> 
         )
 
 
-def _age_s(task: Task) -> float:
+def _age_s(task: Task[Any]) -> float:
     return time.time() - task.created.timestamp()
 
 

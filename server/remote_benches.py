@@ -47,8 +47,9 @@ class RemoteBenches:
         except Refused as refused:
             raise CaseError(refused.message) from None
         # No second try for a browser that nobody here can restart: hence "heard".
-        check = Run(case, page, kappa, timeout_s or 0.0, {}, id=answer["run"], heard=True)
-        bench = Bench(check, samples, timeout_s or 0.0, id=answer["bench"], heard=True)
+        common: dict[str, Any] = {"deadline_s": timeout_s or 0.0, "heard": True}
+        check = Run(case, kappa, {}, page=page, id=answer["run"], **common)
+        bench = Bench(check, samples, id=answer["bench"], **common)
         self._follow(bench)
         return bench
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -11,7 +11,6 @@ from server import own_kernel, shader_files
 from server.bench import Bench
 from server.benches import BenchStore
 from server.cases import Case
-from server.dispatch import SENT
 from server.problems import Problem
 from server.schemas_benches import (
     BenchCreated,
@@ -22,6 +21,7 @@ from server.schemas_benches import (
     BenchSummaryOut,
 )
 from server.strict_json import StrictRoute
+from server.task import SENT
 
 router = APIRouter(prefix="/api/benches", route_class=StrictRoute, tags=["benches"])
 
@@ -68,14 +68,15 @@ async def create(
     if len(store.unfinished()) >= limit:
         headers = {"Retry-After": "10"}
         raise Problem(503, "queue-full", f"{limit} unfinished benchmarks", headers=headers)
-    changes: dict[str, Any] = {}
-    if body.kernel is not None:
-        changes["kernel"] = body.kernel
+    case = Case.parse(body.case)
     if body.seed is not None:
-        changes["seed"] = int(body.seed, 0)
-    case = Case.parse(body.case).replace(**changes)
+        case = case.replace(seed=int(body.seed, 0))
     shader_files.check(body.shaders, request.app.state.settings.static_dir)
     own = None if body.own is None else own_kernel.checked(body.own.model_dump())
+    if own is not None:
+        case = own_kernel.in_place_of(case, body.kernel)
+    elif body.kernel is not None:
+        case = case.replace(kernel=body.kernel)
     bench = store.submit(
         case,
         page=body.page,

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from server import own_cases, own_kernel, posted_inputs, shader_files, uploads
 from server.cases import Case
-from server.dispatch import QUEUED, SENT, WAITING
 from server.exports import npy
 from server.outputs import OutputSpec
 from server.problems import Problem
@@ -20,6 +19,7 @@ from server.schemas import DoneIn, ProgressIn, ReportOut, RunOut, RunRequest, Ru
 from server.settings import Settings
 from server.strict_json import StrictRoute
 from server.suites import suite
+from server.task import QUEUED, SENT, WAITING
 
 router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
 
@@ -45,14 +45,14 @@ async def _run(run: str, store: Store) -> Run:
 KnownRun = Annotated[Run, Depends(_run)]
 
 
-def _must_be_sent(run: Run) -> None:
-    if run.state != SENT:
-        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not {SENT}")
+def _must_be(state: str, run: Run) -> None:
+    if run.state != state:
+        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not {state}")
 
 
 async def _sent_run(run: KnownRun, store: Store) -> Run:
     """The run, which a page has; using this is the page's sign of life."""
-    _must_be_sent(run)
+    _must_be(SENT, run)
     store.heard(run)
     return run
 
@@ -64,7 +64,7 @@ SentRun = Annotated[Run, Depends(_sent_run)]
 async def create(
     body: RunRequest, request: Request, store: Store, response: Response
 ) -> RunsCreated:
-    """Queues the runs of one case or one suite, for the page named or for any."""
+    """Queues the runs of one case or one suite, for the page named or for any: all, or none."""
     if (body.case is None) == (body.suite is None):
         raise Problem(422, "invalid", "name either a case or a suite")
     own = None if body.own is None else own_kernel.checked(body.own.model_dump())
@@ -81,8 +81,10 @@ async def create(
         cases = [Case.parse(body.case)] if body.case is not None else list(suite(body.suite or ""))
     if body.seed is not None:
         cases = [case.replace(seed=int(body.seed, 0)) for case in cases]
-    if body.kernel is not None or own is not None:
-        cases = [case.replace(kernel=body.kernel or "auto") for case in cases]
+    if own is not None:
+        cases = [own_kernel.in_place_of(case, body.kernel) for case in cases]
+    elif body.kernel is not None:
+        cases = [case.replace(kernel=body.kernel) for case in cases]
     limit = request.app.state.settings.max_queued
     if len(store.unfinished()) + len(cases) > limit:
         raise Problem(
@@ -90,20 +92,17 @@ async def create(
         )
     if body.posted:
         _admit_inputs(cases, store, request.app.state.settings)
-    runs = [
-        store.submit(
-            case,
-            page=body.page,
-            kappa=body.kappa,
-            timeout_s=body.timeout_s,
-            asker=body.asker,
-            posted=body.posted,
-            shaders=shaders,
-            own=own,
-            trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
-        )
-        for case in cases
-    ]
+    runs = store.submit_all(
+        cases,
+        page=body.page,
+        kappa=body.kappa,
+        timeout_s=body.timeout_s,
+        asker=body.asker,
+        posted=body.posted,
+        shaders=shaders,
+        own=own,
+        trace=None if body.trace is None else body.trace.model_dump(exclude_none=True),
+    )
     if len(runs) == 1:
         response.headers["Location"] = f"/api/runs/{runs[0].id}"
     return RunsCreated(runs=[run.id for run in runs], cases=[str(run.case) for run in runs])
@@ -143,11 +142,8 @@ async def listing(store: Store) -> list[RunOut]:
 @router.get("/{run}")
 async def read(run: KnownRun, wait: Annotated[float, Query(ge=0, le=30)] = 0) -> ReportOut | RunOut:
     """The report; until there is one, how far the run is. ``wait``: seconds to wait for it."""
-    if wait and not run.finished:
-        await asyncio.wait([asyncio.wrap_future(run.future)], timeout=wait)
-    if run.report is not None:
-        return ReportOut(**run.report.to_dict())
-    return RunOut(**summary(run))
+    report = await run.wait(wait) if wait else run.report
+    return RunOut(**summary(run)) if report is None else ReportOut(**report.to_dict())
 
 
 @router.post("/{run}/cancel", status_code=204)
@@ -174,16 +170,7 @@ async def put_input(run: KnownRun, name: str, request: Request, store: Store) ->
     if name not in run.awaiting or name in run.receiving:
         raise Problem(409, "wrong-state", f"run {run.id} does not wait for an input {name[:40]!r}")
     spec = posted_inputs.specs(run.case)[name]
-    run.receiving.add(name)
-    try:
-        timeout_s = request.app.state.settings.upload_s
-        array = posted_inputs.read(
-            spec, await uploads.receive(request, name, spec.bytes, timeout_s)
-        )
-    finally:
-        run.receiving.discard(name)
-    if name not in run.awaiting or run.state != WAITING:  # cancelled meanwhile
-        raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not {WAITING}")
+    array = posted_inputs.read(spec, await _received(run, name, spec.bytes, request, WAITING))
     store.give_input(run, name, array)
 
 
@@ -191,23 +178,29 @@ async def put_input(run: KnownRun, name: str, request: Request, store: Store) ->
 async def put_tensor(run: KnownRun, name: str, request: Request, store: Store) -> None:
     """One output: exactly the bytes that the case implies, with their SHA-256, once."""
     spec = _wanted(run, name)
-    _must_be_sent(run)
+    _must_be(SENT, run)
     store.heard(run)
     if name in run.uploads or name in run.receiving:
         raise Problem(409, "duplicate", f"{name} of run {run.id} has been sent before")
-    run.receiving.add(name)
+    run.take(name, await _received(run, name, spec.bytes, request, SENT))
+
+
+async def _received(
+    run: Run, name: str, size_bytes: int, request: Request, state: str
+) -> bytearray:
+    """The body of a request, which has a place in the run as long as that stays in ``state``."""
     timeout_s = request.app.state.settings.upload_s
-    receiving = asyncio.ensure_future(uploads.receive(request, name, spec.bytes, timeout_s))
-    run.future.add_done_callback(lambda _: receiving.cancel())  # cancelled, late, or Ctrl+C
+    receiving = asyncio.ensure_future(uploads.receive(request, name, size_bytes, timeout_s))
+    run.receiving[name] = receiving  # the run cancels it when it ends: by itself, or by Ctrl+C
     try:
         data = await receiving
     except asyncio.CancelledError:
-        _must_be_sent(run)
+        _must_be(state, run)
         raise
     finally:
-        run.receiving.discard(name)
-    _must_be_sent(run)  # it may be judged already, without this
-    run.take(name, data)
+        run.receiving.pop(name, None)
+    _must_be(state, run)  # it may be judged already, without this
+    return data
 
 
 def _wanted(run: Run, name: str) -> OutputSpec:
@@ -241,5 +234,6 @@ async def progress(run: SentRun, body: ProgressIn, store: Store) -> None:
 async def done(run: SentRun, body: DoneIn, store: Store) -> ReportOut:
     """The page is done with the run. Answers with the report, once the judge has it."""
     store.done(run, body.to_done())
-    report = await asyncio.wrap_future(run.future)
+    report = await run.wait()
+    assert report is not None, "without a limit it waits for one"
     return ReportOut(**report.to_dict())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from server.dispatch import SENT
 from server.problems import Problem
 from server.schemas_trainings import (
     StepsIn,
@@ -20,6 +18,7 @@ from server.schemas_trainings import (
     TrainingSummaryOut,
 )
 from server.strict_json import StrictRoute
+from server.task import SENT
 from server.training import Training
 from server.training_spec import TrainingSpec
 from server.trainings import TrainingStore
@@ -126,5 +125,5 @@ async def progress(training: SentTraining, body: TrainingProgressIn) -> None:
 async def done(training: SentTraining, body: TrainingDoneIn, store: Store) -> TrainingOut:
     """The page is done. Answers with the verdict, once NumPy is done as well."""
     store.done(training, body.to_done())
-    await asyncio.wrap_future(training.future)
+    await training.wait()
     return TrainingOut(**training.to_dict())

@@ -5,21 +5,19 @@ from __future__ import annotations
 import itertools
 import secrets
 import sys
-import time
+from asyncio import Task as Asyncio
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from server import own_kernel, trace_buffer
 from server.cases import Case
-from server.dispatch import QUEUED, SENT
 from server.errors import ShapeError
 from server.outputs import DTYPES, OutputSpec
 from server.report import Done, Report
+from server.task import SENT, Task
 
 Arrays = dict[str, np.ndarray]
 
@@ -29,16 +27,13 @@ _serial = itertools.count(secrets.randbits(15))
 
 
 @dataclass(eq=False)
-class Run:
-    """Changed by the loop's thread only; ``future`` may be awaited from any."""
+class Run(Task[Report]):
+    """``deadline_s`` counts from being sent; ``shaders`` are kept for a while."""
 
     case: Case
-    page: str | None  # the page that is to do it; None: any
     kappa: float
-    deadline_s: float  # from being sent
     want: dict[str, OutputSpec]
     inputs: Arrays | None = None  # the caller's own, in canonical order
-    shaders: dict[str, str] = field(default_factory=dict)  # edited files, by path
     own: dict[str, Any] | None = None  # a kernel that is not ours: its manifest and its texts
     dropped: tuple[str, ...] = ()  # files whose texts are not kept any more
     trace: dict[str, int] | None = None  # whose state is to be told after each key tile
@@ -47,33 +42,19 @@ class Run:
     sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
     asker: str | None = None  # the page that follows it, whichever does it
     awaiting: set[str] = field(default_factory=set)  # posted inputs that are not here yet
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    created: datetime = field(default_factory=lambda: datetime.now(UTC))
     poison: tuple[int, int] = field(default_factory=lambda: new_poison())
-    future: Future[Report] = field(default_factory=Future)
-    state: str = QUEUED
-    sent_to: str | None = None
-    sent_at: float = 0.0  # monotonic
-    heard: bool = False  # the page has said something about this run since it was sent
-    progress: dict[str, Any] | None = None
     uploads: Arrays = field(default_factory=dict)  # flat, as they came
-    receiving: set[str] = field(default_factory=set)
+    receiving: dict[str, Asyncio[bytearray]] = field(default_factory=dict)  # under way
     tensors: Mapping[str, np.ndarray] = field(
         default_factory=dict
     )  # shaped, once there is a report
     told: np.ndarray | None = None  # what its kernels told of their state (trace_buffer.py)
-    report: Report | None = None
     done: Done | None = None  # what the page told when it had finished
     seeded: bool = field(init=False)  # the inputs are those of the case's seed
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.seeded = self.inputs is None
-        # From now on nobody outside can cancel the future behind the store's back.
-        self.future.set_running_or_notify_cancel()
-
-    @property
-    def finished(self) -> bool:
-        return self.report is not None
 
     @property
     def title(self) -> str:
@@ -86,11 +67,9 @@ class Run:
 
     @property
     def overdue_s(self) -> float:
-        if self.state != SENT:
-            return -1.0
         # The page counts its deadline up to the last kernel; the results travel after that.
         upload_s = sum(spec.bytes for spec in self.want.values()) / SLOWEST_UPLOAD
-        return time.monotonic() - self.sent_at - self.deadline_s - upload_s
+        return super().overdue_s - (upload_s if self.state == SENT else 0.0)
 
     @property
     def late(self) -> str:
@@ -98,13 +77,6 @@ class Run:
             f"the page sent no result within {self.deadline_s:g} s{self.reached}; "
             "a larger --timeout allows more, if the kernel does end"
         )
-
-    @property
-    def reached(self) -> str:
-        if not self.progress:
-            return ""
-        done, total = self.progress["done"], self.progress["total"]
-        return f" (it was at: {self.progress['phase']}, {done:g} of {total:g})"
 
     @property
     def kept_bytes(self) -> int:
@@ -148,9 +120,6 @@ class Run:
             "timing": self.timing,
         }
 
-    def give(self, page: str) -> None:
-        self.state, self.sent_to, self.sent_at = SENT, page, time.monotonic()
-
     def event(self) -> tuple[str, dict[str, Any]]:
         return "job", self.job()
 
@@ -159,7 +128,13 @@ class Run:
         self.uploads[name] = np.frombuffer(data, self.want[name].numpy)
 
     def settle(self, report: Report) -> None:
-        """The report is there: keep the outputs in their shapes, and the caller's inputs."""
+        """The report is there: keep the outputs in their shapes, and the caller's inputs.
+
+        Whatever is still on its way comes too late.
+        """
+        for upload in self.receiving.values():
+            upload.cancel()
+        self.receiving = {}
         self.told = self.uploads.pop(trace_buffer.TENSOR, None)
         self.tensors = {
             name: array.reshape(self.want[name].shape)
@@ -167,8 +142,7 @@ class Run:
             if "." not in name
         }
         self.uploads = {}
-        self.report, self.state = report, report.status
-        self.future.set_result(report)
+        super().settle(report)
 
 
 def new_poison() -> tuple[int, int]:

@@ -14,15 +14,15 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 
 from server import own_kernel, posted_inputs, report, trace_buffer
 from server.cases import Case
-from server.dispatch import JUDGING, QUEUED, SENT, WAITING
 from server.errors import CaseError
 from server.judging import Judging
 from server.loop import Loop
@@ -31,7 +31,9 @@ from server.outputs import predicted_work, want
 from server.pages import Pages
 from server.report import Done, Report
 from server.run import Arrays, Run, own_inputs
+from server.run_options import RunOptions
 from server.settings import Settings
+from server.task import JUDGING, QUEUED, SENT, WAITING
 
 log = logging.getLogger("server")
 
@@ -58,7 +60,23 @@ class RunStore:
 
     # From any thread
 
-    def submit(
+    def submit(self, case: Case | str, **options: Unpack[RunOptions]) -> Run:
+        """Queues a run; its ``future`` holds the Report in the end, whatever happens.
+
+        Raises CaseError (also for a case whose results would be too large), ShapeError
+        (``inputs``), PageError (the server is not running).
+        """
+        (run,) = self.submit_all([case], **options)
+        return run
+
+    def submit_all(self, cases: Iterable[Case | str], **options: Unpack[RunOptions]) -> list[Run]:
+        """A run for each case or, when one of them is refused, for none; as ``submit``."""
+        runs = [self._run(case, **options) for case in cases]
+        for run in runs:
+            self._loop.run(partial(self._accept, run))
+        return runs
+
+    def _run(
         self,
         case: Case | str,
         *,
@@ -76,18 +94,7 @@ class RunStore:
         asker: str | None = None,
         posted: bool = False,
     ) -> Run:
-        """Queues a run; its ``future`` holds the Report in the end, whatever happens.
-
-        ``kernel`` replaces the case's, ``page`` names the page that must do it, ``timeout_s``
-        replaces the base of the deadline, ``inputs`` the seed's arrays, ``shaders`` files of
-        ``static/shaders/`` and ``tuned`` the adapter's table of tiles, for this run alone. ``own``
-        is a kernel that is not ours; ``trace`` names the tile whose state is to be told.
-        ``timing``: a benchmark follows on the same page; ``sampled_above`` may spare the judge a
-        long case. ``asker`` is a page that is told of progress and verdict, whichever page does it.
-        ``posted``: the inputs come later, by ``give_input``.
-        Raises CaseError (also for a case whose results would be too large), ShapeError
-        (``inputs``), PageError (the server is not running).
-        """
+        """A run that nobody knows yet."""
         case = Case.parse(case) if isinstance(case, str) else case
         if kernel is not None:
             case = case.replace(kernel=kernel)
@@ -123,7 +130,6 @@ class RunStore:
         if posted:
             run.seeded, run.inputs, run.state = False, {}, WAITING
             run.awaiting = set(posted_inputs.specs(case))
-        self._loop.run(lambda: self._accept(run))
         return run
 
     def cancel(self, run_id: str) -> None:

@@ -3,54 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
-from server.dispatch import QUEUED, SENT
 from server.report import jsonable
+from server.task import Task
 from server.training_report import Curves, TrainingDone, TrainingReport, spec_dict
 from server.training_spec import TrainingSpec
 
 
 @dataclass(eq=False)
-class Training:
-    """Changed by the loop's thread only; ``future`` may be awaited from any, and the lists of
-    losses, which only grow, may be read from any.
+class Training(Task[TrainingReport]):
+    """The lists of losses, which only grow, may be read from any thread.
+
+    ``deadline_s`` is for one step; the first one's counts from being sent.
     """
 
     spec: TrainingSpec
-    page: str | None  # the page that is to do it; None: any
-    deadline_s: float  # for one step; the first one's counts from being sent
     limit_s: float  # what all steps may take by the adapter's measured speed
     measures: bool  # the page has to measure that speed first
-    shaders: dict[str, str] = field(default_factory=dict)
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    created: datetime = field(default_factory=lambda: datetime.now(UTC))
-    future: Future[TrainingReport] = field(default_factory=Future)
-    state: str = QUEUED
-    sent_to: str | None = None
-    sent_at: float = 0.0  # monotonic; moved on by every step
-    heard: bool = False
-    progress: dict[str, Any] | None = None
     losses: list[float] = field(default_factory=list)
     elapsed_ns: list[float] = field(default_factory=list)
     twin: list[float] = field(default_factory=list)
     done: TrainingDone | None = None
-    report: TrainingReport | None = None
     on_given: Callable[[], None] = lambda: None
-
-    def __post_init__(self) -> None:
-        # From now on nobody outside can cancel the future behind the store's back.
-        self.future.set_running_or_notify_cancel()
-
-    @property
-    def finished(self) -> bool:
-        return self.report is not None
 
     @property
     def title(self) -> str:
@@ -59,12 +37,6 @@ class Training:
     @property
     def curves(self) -> Curves:
         return Curves(self.losses, self.twin, self.elapsed_ns)
-
-    @property
-    def overdue_s(self) -> float:
-        if self.state != SENT:
-            return -1.0
-        return time.monotonic() - self.sent_at - self.deadline_s
 
     @property
     def late(self) -> str:
@@ -76,13 +48,10 @@ class Training:
     @property
     def reached(self) -> str:
         at = f"after {len(self.losses)} of {self.spec.steps} steps"
-        if not self.progress:
-            return f" ({at})"
-        done, total = self.progress["done"], self.progress["total"]
-        return f" ({at}; it was at: {self.progress['phase']}, {done:g} of {total:g})"
+        return f" ({at}; {self.at})" if self.at else f" ({at})"
 
     def give(self, page: str) -> None:
-        self.state, self.sent_to, self.sent_at = SENT, page, time.monotonic()
+        super().give(page)
         self.on_given()
 
     def event(self) -> tuple[str, dict[str, Any]]:
@@ -106,8 +75,7 @@ class Training:
 
     def settle(self, report: TrainingReport) -> None:
         self.shaders = {}
-        self.report, self.state = report, report.status
-        self.future.set_result(report)
+        super().settle(report)
 
     def summary(self) -> dict[str, Any]:
         """What a list says of it."""

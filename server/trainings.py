@@ -14,12 +14,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from server.dispatch import JUDGING, SENT
 from server.errors import CaseError
 from server.loop import Loop
 from server.pages import Pages
 from server.report import RunError, jsonable
 from server.settings import Settings
+from server.task import JUDGING, SENT
 from server.training import Training
 from server.training_report import TrainingDone, TrainingReport, failed, judged
 from server.training_spec import TrainingSpec, twin_bytes

@@ -75,3 +75,13 @@ def test_what_is_wrong_in_a_kernel_is_refused_before_a_page_sees_it(
     assert answer.status_code == 422
     assert says in answer.json()["detail"]
     assert live.store.all() == before
+
+
+@pytest.mark.parametrize("path", ["/api/runs", "/api/benches"])
+def test_a_kernel_of_ours_beside_one_s_own_is_refused_by_name(live: Any, path: str) -> None:
+    answer = live.client.post(path, json={"case": CASE, "own": OWN, "kernel": "fa2"})
+    assert answer.status_code == 422
+    assert "kernel 'fa2' is one of ours" in answer.json()["detail"]
+    taken = live.client.post(path, json={"case": CASE, "own": OWN, "kernel": "auto"})
+    assert taken.status_code == 201
+    live.client.post(f"{taken.headers['location']}/cancel")

@@ -42,7 +42,7 @@ def test_a_run_past_its_deadline_is_a_timeout_and_the_next_one_passes(serve: Ser
 
 def test_large_results_get_time_to_travel() -> None:
     small, large = (
-        Run(case, None, 4.0, 1.0, {spec.name: spec for spec in want(case)}, state="sent")
+        Run(case, 4.0, {spec.name: spec for spec in want(case)}, deadline_s=1.0, state="sent")
         for case in (Case.parse(CASE), Case.parse("forward:T=1000,H=10,D=100"))
     )
     small.sent_at = large.sent_at = time.monotonic() - 1.5
@@ -268,7 +268,7 @@ def test_a_caller_may_change_its_arrays_after_submitting(live: Live) -> None:
 def test_poison_repeats_only_after_a_long_time() -> None:
     words = [word for _ in range(1000) for word in new_poison()]
     assert len(set(words)) == 2000
-    assert Run(Case.parse(CASE), None, 4.0, 1.0, {}).poison[0] not in words
+    assert Run(Case.parse(CASE), 4.0, {}, deadline_s=1.0).poison[0] not in words
 
 
 # Edited texts
@@ -304,3 +304,16 @@ def test_observers_see_every_finished_run_and_cannot_break_it(live: Live) -> Non
     page.work(page.next_event("job"))
     assert finished(live, run)["status"] == "pass"
     assert seen == [(run, "pass")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "body"),
+    [({}, {"trace": {"h": 2}}), ({"max_run_bytes": 200_000}, {})],
+)
+def test_a_suite_of_which_one_case_is_refused_leaves_no_runs_behind(
+    serve: Serve, settings: dict[str, int], body: dict[str, object]
+) -> None:
+    live = serve(**settings)
+    answer = live.client.post("/api/runs", json={"suite": "seed", **body})
+    assert answer.status_code == 422, answer.text
+    assert live.client.get("/api/runs").json() == []

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,9 +16,9 @@ from fake_page import FakePage, content_digest
 from starlette.requests import Request
 
 from server import judging, uploads
-from server.dispatch import JUDGING
 from server.inputs import digest
 from server.problems import Problem
+from server.task import JUDGING
 
 O_BYTES = 4 * 8 * 2 * 4
 Job = dict[str, Any]
@@ -198,10 +198,10 @@ def begin(live: Live, job: Job, body: bytes) -> socket.socket:
     return connection
 
 
-def receiving(live: Live, job: Job) -> set[str]:
+def receiving(live: Live, job: Job) -> Collection[str]:
     run = live.store.get(job["run"])
     assert run is not None
-    return run.receiving
+    return run.receiving.keys()
 
 
 def until(condition: Any) -> None:

@@ -47,7 +47,7 @@ class FakeHarness:
     def train(self, name: str, gate: str, *, watch: Any, limit_s: Any, **asked: Any) -> Any:
         self.asked.append({"preset": name, "gate": gate, "limit_s": limit_s, **asked})
         spec = TrainingSpec.of(name, gate=gate, **asked)
-        training = Training(spec, None, 1.0, 1.0, False, state="sent")
+        training = Training(spec, 1.0, False, deadline_s=1.0, state="sent")
         answer = self._answers.pop(0)
         training.progress = {"phase": "prepare", "done": 0, "total": 1}
         watch(training)
@@ -248,7 +248,7 @@ def test_nothing_that_ran_is_no_success() -> None:
 
 def test_steps_are_shown_once_numpy_has_done_them_too() -> None:
     spec = TrainingSpec.of("tiny")
-    training = Training(spec, None, 1.0, 1.0, False, state="sent")
+    training = Training(spec, 1.0, False, deadline_s=1.0, state="sent")
     out = io.StringIO()
     console = Console(file=out)
     watch = TrainingPrinter(console).watcher(spec)
@@ -263,7 +263,7 @@ def test_steps_are_shown_once_numpy_has_done_them_too() -> None:
 
 def test_the_speed_leaves_the_first_step_out_unless_it_is_the_only_one() -> None:
     spec = TrainingSpec.of("tiny")
-    training = Training(spec, None, 1.0, 1.0, False)
+    training = Training(spec, 1.0, False, deadline_s=1.0)
     report = ends("pass", [1, 1, 1], step_ms=100)(training)
     assert replace(report, elapsed_ns=(9e9, 1e8, 1e8)).steps_per_s == pytest.approx(10)
     assert replace(report, elapsed_ns=(2e9,)).steps_per_s == pytest.approx(0.5)

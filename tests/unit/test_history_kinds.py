@@ -59,7 +59,7 @@ def old(path: Path) -> Path:
 
 def trained(gate: str, losses: list[float], **spec: Any) -> tuple[Training, TrainingReport]:
     wanted = TrainingSpec.of("tiny", gate=gate, **spec)
-    training = Training(wanted, None, 9.0, 60.0, False)
+    training = Training(wanted, 60.0, False, deadline_s=9.0)
     passes = 2 * wanted.config.layers * len(losses)
     done = TrainingDone(
         status="ok",
