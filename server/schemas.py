@@ -13,7 +13,8 @@ Text = Annotated[str, Field(max_length=20_000)]
 WGSL = Annotated[str, Field(max_length=256 << 10)]
 Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # "" when there was nothing to hash
 Number = int | float
-Nanoseconds = Annotated[Number, Field(ge=0, lt=2**63)]
+Amount = Annotated[Number, Field(ge=0, lt=2**63)]  # JSON has integers that no float holds
+Nanoseconds = Amount
 Size = Annotated[int, Field(ge=0, lt=2**31)]
 PageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Seed = Annotated[str, Field(pattern=r"^(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})$")]
@@ -83,10 +84,16 @@ class RunRequest(Request):
     own: OwnIn | None = Field(default=None, description="a kernel that is not ours")
 
 
-class ProgressIn(FromPage):
+class Progress(FromPage):
+    """How far a page is in one of the phases of its task."""
+
+    phase: str
+    done: Amount = 0
+    total: Amount = 0
+
+
+class ProgressIn(Progress):
     phase: Literal["inputs", "compile", "run", "readback", "upload"]
-    done: Annotated[Number, Field(ge=0)] = 0
-    total: Annotated[Number, Field(ge=0)] = 0
 
 
 class Adapter(FromPage):
@@ -114,8 +121,23 @@ class ErrorIn(FromPage):
     kind: Kind
     message: Text = ""
     file: Short | None = None
-    line: Annotated[int, Field(ge=0)] | None = None
-    column: Annotated[int, Field(ge=0)] | None = None
+    line: Size | None = None
+    column: Size | None = None
+
+
+class Ended(FromPage):
+    """What a page says at the end of every task."""
+
+    status: Literal["ok", "skip", "error"]
+    adapter: Adapter | None = None
+    engine: Short | None = None
+    error: ErrorIn | None = None
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if self.status != "ok" and self.error is None:
+            raise ValueError(f"status {self.status!r} needs an error with a kind and a message")
+        return self
 
 
 class PassIn(FromPage):
@@ -126,31 +148,21 @@ class PassIn(FromPage):
     roles: dict[Short, Short] = Field(default={}, max_length=16)
 
 
-class DoneIn(FromPage):
+class DoneIn(Ended):
     """``POST /api/runs/{run}/done``."""
 
-    status: Literal["ok", "skip", "error"]
     kernel: Short | None = None
     tile: dict[Short, Size] | None = Field(default=None, max_length=16)
     passes: list[PassIn] = Field(default=[], max_length=16)
     traced: list[Short] = Field(default=[], max_length=16)
     input_sha256: Sha256 | None = None
     shader_sha256: Sha256 | None = None
-    dispatches: Annotated[int, Field(ge=0)] = 0
+    dispatches: Size = 0
     elapsed_ns: Nanoseconds | None = None
     compile_ns: Nanoseconds | None = None
     first_result_ns: Nanoseconds | None = None
     gpu_ns: Nanoseconds | None = None
-    adapter: Adapter | None = None
-    engine: Short | None = None
     warnings: list[Text] = Field(default=[], max_length=100)
-    error: ErrorIn | None = None
-
-    @model_validator(mode="after")
-    def _says_why(self) -> Self:
-        if self.status != "ok" and self.error is None:
-            raise ValueError(f"status {self.status!r} needs an error with a kind and a message")
-        return self
 
     def to_done(self) -> Done:
         """The judge's own type, which knows nothing of JSON."""

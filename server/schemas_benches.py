@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from server.bench_timing import BenchDone
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.schemas import (
     WGSL,
-    Adapter,
-    ErrorIn,
+    Ended,
     FromPage,
     Nanoseconds,
     Number,
     OwnIn,
     PageName,
+    Progress,
     Request,
     Seed,
     Sha256,
@@ -49,10 +49,8 @@ class BenchCreated(BaseModel):
     case: str
 
 
-class BenchProgressIn(FromPage):
+class BenchProgressIn(Progress):
     phase: Literal["prepare", "peaks", "warm-up", "samples", "wall"]
-    done: Annotated[Number, Field(ge=0)] = 0
-    total: Annotated[Number, Field(ge=0)] = 0
 
 
 class PeaksIn(FromPage):
@@ -68,10 +66,9 @@ class ClockIn(FromPage):
     spread: Rate
 
 
-class BenchDoneIn(FromPage):
+class BenchDoneIn(Ended):
     """``POST /api/benches/{bench}/done``: the page's samples, of which the server makes numbers."""
 
-    status: Literal["ok", "skip", "error"]
     kernel: Short | None = None
     tile: dict[Short, Size] | None = Field(default=None, max_length=16)
     shader_sha256: Sha256 | None = None
@@ -83,15 +80,6 @@ class BenchDoneIn(FromPage):
     resolution_ns: Nanoseconds | None = None
     clock: ClockIn | None = None
     wall_ns: list[Nanoseconds] = Field(default=[], max_length=MOST_SAMPLES)
-    adapter: Adapter | None = None
-    engine: Short | None = None
-    error: ErrorIn | None = None
-
-    @model_validator(mode="after")
-    def _says_why(self) -> Self:
-        if self.status != "ok" and self.error is None:
-            raise ValueError(f"status {self.status!r} needs an error with a kind and a message")
-        return self
 
     def to_done(self) -> BenchDone:
         return BenchDone(**self.model_dump())

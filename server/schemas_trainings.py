@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from server.schemas import (
-    Adapter,
-    ErrorIn,
+    Ended,
     FromPage,
     Nanoseconds,
     Number,
     PageName,
+    Progress,
     Request,
     Seed,
     Short,
@@ -61,28 +61,16 @@ class StepsIn(FromPage):
         return [float(loss) for loss in self.losses]
 
 
-class TrainingProgressIn(FromPage):
+class TrainingProgressIn(Progress):
     phase: Literal["prepare", "measure", "step"]
-    done: Annotated[Number, Field(ge=0)] = 0
-    total: Annotated[Number, Field(ge=0)] = 0
 
 
-class TrainingDoneIn(FromPage):
+class TrainingDoneIn(Ended):
     """``POST /api/trainings/{training}/done``."""
 
-    status: Literal["ok", "skip", "error"]
     attention_passes: Whole = 0
     kernels: list[Short] = Field(default=[], max_length=16)
     size_bytes: Whole = 0
-    adapter: Adapter | None = None
-    engine: Short | None = None
-    error: ErrorIn | None = None
-
-    @model_validator(mode="after")
-    def _says_why(self) -> Self:
-        if self.status != "ok" and self.error is None:
-            raise ValueError(f"status {self.status!r} needs an error with a kind and a message")
-        return self
 
     def to_done(self) -> TrainingDone:
         return TrainingDone(**self.model_dump())
