@@ -34,14 +34,14 @@ export function byId(id) {
 }
 
 /**
- * Text that may break after any of a case's commas: ids are long and screens are narrow.
+ * Text that may break between the parts of a case and of a name: ids are long, screens narrow.
  *
  * @param {string} id
  * @returns {DocumentFragment}
  */
 export function breakable(id) {
   const fragment = document.createDocumentFragment();
-  for (const part of id.split(/(?<=[,:])/)) {
+  for (const part of id.split(/(?<=[,:/_])/)) {
     fragment.append(part, document.createElement("wbr"));
   }
   return fragment;
