@@ -14,6 +14,7 @@ from server.golden_files import Unusable
 from server.golden_outcome import Outcome
 from server.harness import Harness
 from server.report import Report
+from server.verdict import MEMORY
 
 # What Harness.attention has no argument for, and what that is called in counts.
 _BEYOND = {"bf16": "bfloat16", "dv_ne_dk": "different V head size"}
@@ -96,9 +97,9 @@ def _judge(case: GoldenCase, outputs: Mapping[str, Array], report: Report | None
 
 def _memory_fault(report: Report) -> bool:
     """The harness saw what no tolerance shows: elements that were never written, memory written
-    beyond an output, or two runs that differ."""
-    numbers = any(output.worst_ratio > 1 for output in report.outputs.values())
-    return report.status == "fail" and not numbers
+    beyond an output, or two runs that differ. Whatever the numbers are beside that."""
+    found = report.finding
+    return report.status == "fail" and (found is None or found.check in MEMORY)
 
 
 def _feature(case: GoldenCase, message: str) -> str:

@@ -29,6 +29,8 @@ F64 = npt.NDArray[np.float64]
 LSE_EMPTY = -1e30
 """A row that sees no key may store any L up to this, since WGSL need not know infinities."""
 SIDES = ("in front of", "behind")
+MEMORY = ("structure", "guards", "written", "repeated")
+"""The checks that know no bound: whatever a result may be off by, it has to pass them."""
 
 
 class Spec(Protocol):

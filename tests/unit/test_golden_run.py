@@ -17,7 +17,7 @@ from server import cli_golden
 from server.cli import app
 from server.errors import CompileError, DeviceLost, NoAdapter, PageError, Timeout
 from server.history import History
-from server.report import OutputReport
+from server.report import Finding, OutputReport
 from server.verdict import Worst
 
 Golden = Callable[..., Result]
@@ -132,14 +132,17 @@ def test_an_output_that_does_not_come_back_fails(golden: Golden, tmp_path: Path)
 
 def test_a_fault_that_no_tolerance_shows_fails(golden: Golden, tmp_path: Path) -> None:
     folder, harness = copy_of(tmp_path, NAME), FakeHarness()
-    harness.last_report = report("fail", "o: the kernel wrote behind the output")
-    result = golden(folder, harness=harness)
-    assert result.exit_code == 1
-    assert "the kernel wrote behind the output" in result.stdout
     # Its bounds on the numbers are others than the file's, which alone count.
-    worst = OutputReport(1.5, Worst({"b": 0}, None, 1.0, 2.0, 0.1), 1, 9, 0, 0)
-    harness.last_report = report("fail", "o: 1 of 9 elements off", outputs={"o": worst})
-    assert golden(folder, harness=harness).exit_code == 0
+    worst = OutputReport(19.0, Worst({"b": 0}, None, 1.0, 2.0, 0.1), 1, 9, 0, 0)
+    for check in ("structure", "guards", "written", "repeated", "finite", "bounded"):
+        for ratios in ({}, {"o": worst}):
+            finding = Finding(check, "o", "what it found")
+            said = f"o: a {check} fault"
+            harness.last_report = report("fail", said, outputs=ratios, finding=finding)
+            result = golden(folder, harness=harness)
+            memory = check not in ("finite", "bounded")
+            assert result.exit_code == memory, (check, ratios)
+            assert (said in result.stdout) == memory
 
 
 def test_when_every_case_is_refused_nothing_ran_and_the_code_is_1(
