@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -25,6 +26,15 @@ def write_bytes(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def try_place(path: Path) -> None:
+    """Raises the OSError that writing ``path`` would, before there is anything to write."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with tempfile.TemporaryFile(dir=path.parent):
+        pass
 
 
 def _umask() -> int:

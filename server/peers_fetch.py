@@ -13,10 +13,12 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from server import peers_lock
+from server.atomic import try_place, write_bytes
 from server.errors import CaseError
 from server.peers_lock import Package
 from server.remembered import cache_folder
@@ -52,6 +54,8 @@ def ensure(folder: Path, peers: Sequence[str], say: Say = lambda line: None) -> 
                 "Node.js, or fill the folder on another machine (`fa2 bench --peers` does it "
                 f"there), copy it here, and name it by --peers-dir or {VARIABLE}"
             )
+        with _written(folder):
+            try_place(folder / package.name / "a file")  # before it is fetched
         say(f"fetching {package.spec} through npm into {folder}")
         with tempfile.TemporaryDirectory(prefix="fa2-npm-") as scratch:
             unpack(_packed(npm, package, Path(scratch)), package, folder)
@@ -68,18 +72,29 @@ def unpack(tarball: Path, package: Package, folder: Path) -> None:
         )
     with tarfile.open(tarball) as archive:
         for name in package.files:
-            source = archive.extractfile(f"package/{name}")
+            try:
+                source = archive.extractfile(f"package/{name}")
+            except KeyError:
+                source = None
             if source is None:
                 raise NoPeers(f"{package.spec} has no file {name}; the lock is wrong")
-            target = folder / package.name / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            part = target.with_name(f".{target.name}.{os.getpid()}")
-            with part.open("wb") as file:
-                shutil.copyfileobj(source, file)
-            part.replace(target)
+            with _written(folder):
+                write_bytes(folder / package.name / name, source.read())
     wrong = peers_lock.wrong_files(folder, package)
     if wrong:
         raise NoPeers(f"{', '.join(wrong)}: not the bytes that {peers_lock.LOCK.name} names")
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """What cannot be written there is NoPeers."""
+    try:
+        yield
+    except OSError as error:
+        raise NoPeers(
+            f"{folder} cannot hold the peers' files: {error.strerror or error}; name another "
+            f"folder by --peers-dir or {VARIABLE}"
+        ) from None
 
 
 def _packed(npm: str, package: Package, scratch: Path) -> Path:
@@ -91,6 +106,8 @@ def _packed(npm: str, package: Package, scratch: Path) -> Path:
         )
     except subprocess.TimeoutExpired:
         raise NoPeers(f"npm brought no {package.spec} within {NPM_S:g} s") from None
+    except OSError as error:
+        raise NoPeers(f"{npm} cannot be run: {error.strerror or error}") from None
     found = sorted(scratch.glob("*.tgz"))
     if done.returncode != 0 or not found:
         said = (done.stderr or done.stdout).strip().splitlines()[-5:]

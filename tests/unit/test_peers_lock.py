@@ -100,6 +100,36 @@ def test_a_folder_is_filled_through_npm_once(
         peers_fetch.ensure(tmp_path / "other", ["jax"])
 
 
+def test_a_package_that_lacks_a_file_of_the_lock_is_refused_by_name(tmp_path: Path) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    other = replace(package(data), files={"dist/b.js": "0" * 64})
+    with pytest.raises(NoPeers, match=r"has no file dist/b\.js; the lock is wrong"):
+        peers_fetch.unpack(tmp_path / "a.tgz", other, tmp_path / "peers")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tarball(tmp_path / "a.tgz")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(peers_lock, "of", lambda peers: [package(data)])
+    monkeypatch.setattr(peers_fetch.shutil, "which", lambda name: sys.executable)
+    said: list[str] = []
+    with pytest.raises(NoPeers, match=r"cannot hold the peers' files: .*; name another folder"):
+        peers_fetch.ensure(tmp_path / "file" / "peers", ["jax"], said.append)
+    assert said == []
+    with pytest.raises(NoPeers, match="cannot hold the peers' files"):
+        peers_fetch.unpack(tmp_path / "a.tgz", package(data), tmp_path / "file" / "peers")
+
+
+def test_an_npm_that_cannot_be_run_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers_fetch.shutil, "which", lambda name: str(tmp_path / "npm"))
+    with pytest.raises(NoPeers, match="npm cannot be run"):
+        peers_fetch.ensure(tmp_path / "peers", ["jax"])
+
+
 def test_without_npm_the_way_out_is_a_folder_from_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
