@@ -65,6 +65,11 @@ class Quantity:
     told: Array
 
     @property
+    def unknown(self) -> int:
+        """Elements of which nobody can say whether they are right."""
+        return int(np.isnan(self.ratio).sum())
+
+    @property
     def worst(self) -> float:
         known = self.ratio[~np.isnan(self.ratio)]
         return float(known.max()) if known.size else 0.0

@@ -18,7 +18,10 @@ MOST_VALUES = 40
 def show_steps(
     console: Console, found: Trace, scale: float, report: Report, *, every: bool
 ) -> None:
-    """A line a step; below the step where they part its wrong rows, or with ``every`` all rows."""
+    """A line a step; below the step where they part its wrong rows, or with ``every`` all rows.
+
+    Behind a number ! is beyond the bound, ? not all of it known.
+    """
     if not found.traced:
         return
     told = found.told
@@ -47,7 +50,9 @@ def show_steps(
 
 
 def _cell(name: str, quantity: Quantity) -> str:
-    mark = "!" if quantity.worst > 1 else " "
+    mark = "!" if quantity.worst > 1 else "?" if quantity.unknown else " "
+    if quantity.unknown == quantity.ratio.size:
+        return f"{name} ?"
     return f"{name} {quantity.worst:.3g}{mark}"
 
 

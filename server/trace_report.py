@@ -88,6 +88,7 @@ def _step(step: Step) -> dict[str, Any]:
                 "worst": quantity.worst,
                 "bad": int((quantity.ratio > 1).sum()),
                 "told": int(quantity.told.sum()),
+                "unknown": quantity.unknown,
                 "total": quantity.ratio.size,
             }
             for name, quantity in step.quantities.items()

@@ -16,7 +16,8 @@ import { toNumber } from "./format.js";
  * @property {number | null} number
  * @property {[number, number]} keys  first and end
  * @property {Record<string, Rows>} rows  what a row has one of
- * @property {Record<string, {worst: Number_, bad: number, told: number, total: number}>} quantities
+ * @property {Record<string, {worst: Number_, bad: number, told: number, unknown: number,
+ *   total: number}>} quantities
  */
 
 /**
@@ -102,23 +103,26 @@ export function stateOf(trace, n) {
   const wrong = Object.values(steps[n].quantities).some(({ bad }) => bad > 0);
   if (departure?.step === n) return { status: "fail", mark: "▶", word: "parts here" };
   if (wrong) return { status: "fail", mark: "✗", word: "wrong too" };
-  const told = Object.values(steps[n].quantities).some((quantity) => quantity.told > 0);
-  return told
-    ? { status: "pass", mark: "✓", word: "right" }
-    : { status: "skip", mark: "–", word: "not told" };
+  const quantities = Object.values(steps[n].quantities);
+  if (!quantities.some(({ told }) => told > 0)) {
+    return { status: "skip", mark: "–", word: "not told" };
+  }
+  return quantities.some(({ unknown }) => unknown > 0)
+    ? { status: "skip", mark: "–", word: "told in part" }
+    : { status: "pass", mark: "✓", word: "right" };
 }
 
 /**
  * What a trace comes to, as a status and a word.
  *
- * @param {Pick<Trace, "departure" | "failed" | "left_out" | "steps">} trace
+ * @param {Pick<Trace, "departure" | "failed" | "left_out" | "lost" | "steps">} trace
  * @returns {["pass" | "fail" | "skip" | "vacuous", string]}
  */
-export function badgeOf({ departure, failed, left_out, steps }) {
+export function badgeOf({ departure, failed, left_out, lost, steps }) {
   if (departure) return ["fail", "✗ parts"];
   if (steps.length === 0) return ["skip", "– not told"];
   if (failed) return ["vacuous", "∅ not in these steps"];
-  return ["pass", left_out ? "✓ right so far" : "✓ right"];
+  return ["pass", left_out || lost ? "✓ right so far" : "✓ right"];
 }
 
 /** Where the trace begins to be of interest. @param {Trace} trace */

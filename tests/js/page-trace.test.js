@@ -84,23 +84,32 @@ test("the form begins with the tile of the worst element", () => {
 });
 
 test("the step where they part is marked by a word, a mark and a colour", () => {
-  const quantity = (bad, told = 4) => ({ S: { worst: 0, bad, told, total: 4 } });
-  const steps = [quantity(0), quantity(2), quantity(1), quantity(0, 0)].map((quantities) => ({
-    quantities,
-  }));
+  const quantity = (bad, told = 4) => ({
+    S: { worst: 0, bad, told, unknown: 4 - told, total: 4 },
+  });
+  const steps = [quantity(0), quantity(2), quantity(1), quantity(0, 3), quantity(0, 0)].map(
+    (quantities) => ({ quantities }),
+  );
   const trace = { steps, departure: { step: 1 } };
   assert.deepEqual(
-    [0, 1, 2, 3].map((n) => stateOf(trace, n).word),
-    ["right", "parts here", "wrong too", "not told"],
+    [0, 1, 2, 3, 4].map((n) => stateOf(trace, n).word),
+    ["right", "parts here", "wrong too", "told in part", "not told"],
   );
   assert.equal(firstStep(trace), 1);
-  assert.equal(firstStep({ steps, departure: null }), 3);
+  assert.equal(firstStep({ steps, departure: null }), 4);
 });
 
 test("a trace that does not reach the end of the keys is right only so far", () => {
-  const right = { departure: null, failed: false, left_out: null, steps: [{ quantities: {} }] };
+  const right = {
+    departure: null,
+    failed: false,
+    left_out: null,
+    lost: 0,
+    steps: [{ quantities: {} }],
+  };
   assert.deepEqual(badgeOf(right), ["pass", "✓ right"]);
   assert.deepEqual(badgeOf({ ...right, left_out: [1, 4] }), ["pass", "✓ right so far"]);
+  assert.deepEqual(badgeOf({ ...right, lost: 7 }), ["pass", "✓ right so far"]);
   assert.deepEqual(badgeOf({ ...right, failed: true }), ["vacuous", "∅ not in these steps"]);
   assert.deepEqual(badgeOf({ ...right, failed: true, steps: [] }), ["skip", "– not told"]);
   const departure = { step: 0, quantity: "S", rows: [0], row: 0, column: 0 };

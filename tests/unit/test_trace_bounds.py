@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from kept_runs import report_of
+from rich.console import Console
 from traced_float32 import told
 
 from server.cases import Case
@@ -19,6 +22,7 @@ from server.trace_buffer import (
     decode,
     spec_of,
 )
+from server.trace_console import show_steps
 from server.trace_report import to_dict
 from server.trace_words import sentence
 
@@ -39,6 +43,14 @@ def test_what_found_no_room_is_unknown_counted_and_no_departure() -> None:
     step = to_dict(found, CASE, report_of(str(CASE)))["steps"][-1]
     assert step["rows"]["l"]["actual"][-1] is None
     assert step["rows"]["l"]["ratio"][-1] == "NaN"
+    assert step["quantities"]["O"]["unknown"] == step["quantities"]["O"]["total"]
+    console = Console(file=io.StringIO(), width=200)
+    show_steps(console, found, 1.0, report_of(str(CASE)), every=False)
+    first, second = (
+        line for line in console.file.getvalue().splitlines() if "key tile " in line[:12]
+    )
+    assert "?" not in first
+    assert "O ?" in second
 
 
 def unspoken(case: Case, rows: tuple[int, int], key_tile: int) -> np.ndarray:

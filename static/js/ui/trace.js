@@ -111,8 +111,8 @@ export class TraceView {
 /** @param {import("../trace-view.js").Step} step */
 function worstOf(step) {
   const parts = Object.entries(step.quantities).map(
-    ([name, { worst }]) =>
-      `${symbol(name)} ${typeof worst === "number" ? worst.toFixed(2) : worst}`,
+    ([name, { worst, unknown, total }]) =>
+      `${symbol(name)} ${unknown === total ? "unknown" : typeof worst === "number" ? worst.toFixed(2) : worst}`,
   );
   return `worst error / allowed: ${parts.join(" · ")}`;
 }
