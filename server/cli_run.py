@@ -57,7 +57,8 @@ def run(
         bool,
         typer.Option(
             "--rerun-failed",
-            help="Run what failed last time in this folder; everything selected if nothing did.",
+            help="Of what is selected, or of everything if nothing is, run only what failed last "
+            "time in this folder; if nothing of it did, all that is selected.",
         ),
     ] = False,
     *,
@@ -74,7 +75,7 @@ def run(
 
     A case is a string such as forward:T=48,H=4,D=16,causal=0; `fa2 list` prints many.
     """
-    selected = _selection(words or [], suite, kernel, seed, rerun_failed)
+    selected = selection(words or [], suite, kernel, seed, rerun_failed)
     results = Results()
     printer = Printer(make_console())
     try:
@@ -93,21 +94,25 @@ def run(
     raise typer.Exit(results.exit_code())
 
 
-def _selection(
+def selection(
     words: Sequence[str],
     suite: str | None,
     kernel: str | None,
     seed: str | None,
     rerun_failed: bool,
 ) -> list[Selected]:
-    if rerun_failed and (again := from_ids(remembered.failures())):
-        return again
     changes: dict[str, object] = {}
     if kernel is not None:
         changes["kernel"] = kernel
     if seed is not None:
         changes["seed"] = grammar.read_value("seed", seed)
-    return select(words, suite, **changes)
+    selected = select(words, suite, **changes)
+    if not rerun_failed:
+        return selected
+    failed = from_ids(remembered.failures(), **changes)
+    if not words and suite is None:
+        return failed or selected
+    return [one for one in selected if Selected(one.case) in failed] or selected
 
 
 def _run_all(

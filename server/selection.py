@@ -57,12 +57,13 @@ def check_kernel(name: str) -> None:
         raise CaseError(f"there is no kernel {name!r}; the kernels are {', '.join(names)}")
 
 
-def from_ids(ids: Iterable[str]) -> list[Selected]:
-    """Cases remembered as text; what this version no longer understands is left out."""
+def from_ids(ids: Iterable[str], **changes: Any) -> list[Selected]:
+    """Cases remembered as text, with ``changes``; what this version no longer understands is left
+    out."""
     found = []
     for text in ids:
         try:
-            found.append(Selected(Case.parse(text)))
+            found.append(Selected(Case.parse(text).replace(**changes)))
         except CaseError:
             continue
     return _unique(found)

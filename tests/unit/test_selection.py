@@ -8,6 +8,7 @@ import pytest
 
 from server import atomic, remembered
 from server.cases import Case
+from server.cli_run import selection
 from server.errors import CaseError
 from server.selection import from_ids, select
 from server.suites import SUITES
@@ -108,6 +109,28 @@ def test_a_memory_that_cannot_be_written_only_warns(
 def test_remembered_text_that_is_no_case_any_more_is_left_out() -> None:
     found = from_ids(["forward:T=4,D=8", "forward:T=4,D=8,gone=1"])
     assert [one.case for one in found] == [Case.parse("forward:T=4,D=8")]
+
+
+def test_only_what_failed_of_a_selection_runs_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seed, smoke = (str(SUITES[name][-1]) for name in ("seed", "smoke"))
+    own = "forward:T=5,D=4"
+    remembered.remember([], [seed, own, smoke])
+
+    def again(*words: str, suite: str | None = None, **changes: str) -> list[str]:
+        found = selection(words, suite, changes.get("kernel"), changes.get("seed"), True)
+        return [str(one.case) for one in found]
+
+    assert again() == [seed, own, smoke]
+    assert again(suite="seed") == [seed]
+    assert again("forward:T=6,D=4", own) == [own]
+    assert again("forward:T=6,D=4") == ["forward:T=6,D=4"], "it has not failed"
+    assert again(own, kernel="baseline", seed="7") == [f"{own},seed=7,kernel=baseline"]
+    assert again(kernel="baseline")[1] == f"{own},kernel=baseline"
+    (named,) = selection([own], None, None, None, True)
+    assert named.named
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
