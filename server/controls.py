@@ -2,7 +2,8 @@
 
 Each control is a wrong answer made from the reference: the same walk over a changed problem, or the
 truth rearranged. It is compared exactly as a kernel's output is. A control that changes the result
-at all must miss at least one bound, else the case proves nothing and is vacuous.
+at all must miss at least one bound, and one of them has to change it, else the case proves nothing
+and is vacuous.
 
 ==================  =============================================================================
 zeros               every output but lse is zero

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -41,17 +42,18 @@ def judge(
     Whatever the kernel did becomes a Report. Raises ShapeError when ``inputs`` do not fit the case
     and CaseError when the poison words cannot do their work.
     """
+    failed = partial(_failed, case, done, kappa, seeded=inputs is None)
     if done.status == "skip":
         return report.skipped(case, done, kappa)
     if done.status != "ok" or done.error is not None:
         error = done.error or report.RunError("page", f"the page ended with {done.status!r}")
-        return report.failed_to_run(case, error.kind, error.message, done, kappa)
+        return failed(error.kind, error.message)
     if len(set(poison)) != 2 or not all(verdict.is_poison(word) for word in poison):
         shown = ", ".join(f"0x{word:08x}" for word in poison)
         raise CaseError(f"poison words {shown}: they must differ and be NaN as f32 and as two f16")
     if done.dispatches < 1:
         message = "nothing was dispatched: the outputs cannot come from the kernel"
-        return report.failed_to_run(case, "page", message, done, kappa)
+        return failed("page", message)
     own = make_inputs(case) if inputs is None else dict(inputs)
     expected = digest(own)
     if done.input_sha256 != expected:
@@ -60,16 +62,22 @@ def judge(
             f"{done.input_sha256 or 'missing'}, that of the case is {expected}. A stale tab or a "
             "changed generator does this; reload the page"
         )
-        return report.failed_to_run(case, "page", message, done, kappa)
+        return failed("page", message)
     for name, array in own.items():
         if not (np.isfinite(array) | (np.isneginf(array) & (name == "bias"))).all():
             message = f"{name} holds NaN or infinity; only a bias may hold −inf (a masked key)"
-            return report.failed_to_run(case, "case", message, done, kappa)
+            return failed("case", message)
     with np.errstate(all="ignore"):
         specs = outputs_of(case, outputs)
         return _judge(
             case, specs, tensors, done, poison, kappa, own, sampled_above, seeded=inputs is None
         )
+
+
+def _failed(
+    case: Case, done: Done, kappa: float, kind: str, message: str, *, seeded: bool
+) -> Report:
+    return report.failed_to_run(case, kind, message, done, kappa, replayable=seeded)
 
 
 def _judge(
@@ -207,6 +215,9 @@ def _doubts(
         found.append(
             f"a known mistake changes the result by less than the bounds: {', '.join(missed)}"
         )
+    if controls and not any(control.changes for control in controls.values()):
+        # As where every value that is judged is zero: a kernel that computes nothing is right.
+        found.append(f"no known mistake changes the result: {', '.join(controls)}")
     return found
 
 
@@ -230,9 +241,10 @@ def _report(
             lines.append(f"The numbers beside that: {ratios} of what is allowed.")
     elif doubts:
         status = "vacuous"
+        other = "another seed, dist or scale" if seeded else "other inputs"
         lines = [
             f"no failure ({ratios} of what is allowed), but proof of nothing: {'; '.join(doubts)}. "
-            "Use another seed, dist or scale, larger sizes or a smaller κ"
+            f"Use {other}, larger sizes or a smaller κ"
         ]
     else:
         status, lines = "pass", [f"{ratios} of what is allowed, κ = {kappa:g}"]

@@ -38,7 +38,9 @@ def verdict(run: Run, done: Done) -> Report:
     except Exception as error:
         log.exception("the judge failed on %s", run.case)
         message = f"the judge failed: {error!r}"
-        return report.failed_to_run(run.case, "error", message, done, run.kappa)
+        return report.failed_to_run(
+            run.case, "error", message, done, run.kappa, replayable=run.seeded
+        )
 
 
 def unreportable(run: Run, error: BaseException) -> Report:

@@ -123,7 +123,11 @@ class RemoteRuns:
             return False
 
         def give_up(message: str) -> None:
-            run.settle(report.failed_to_run(run.case, "page", message, kappa=run.kappa))
+            run.settle(
+                report.failed_to_run(
+                    run.case, "page", message, kappa=run.kappa, replayable=run.seeded
+                )
+            )
 
         follow(look, give_up)
 

@@ -282,14 +282,23 @@ def skipped(case: object, done: Done, kappa: float = KAPPA) -> Report:
 
 
 def failed_to_run(
-    case: object, kind: str, message: str, done: Done | None = None, kappa: float = KAPPA
+    case: object,
+    kind: str,
+    message: str,
+    done: Done | None = None,
+    kappa: float = KAPPA,
+    *,
+    replayable: bool = True,
 ) -> Report:
-    """Nothing could be judged: page, device, timeout, compile. ``kind`` as in ``errors.py``."""
+    """Nothing could be judged: page, device, timeout, compile. ``kind`` as in ``errors.py``;
+    ``replayable``: the inputs were those of the case's seed.
+    """
     told = None if done is None else done.error
     error = told if told is not None and told.kind == kind else RunError(kind, message)
     place = ""
     if error.file:
         place = ":".join(str(part) for part in (error.file, error.line, error.column) if part)
     text = f"{place}: {message}" if place and place not in message else message
-    text = f"{text or 'no reason was given'}\n{circumstances(case, done, kappa)}"
+    said = circumstances(case, done, kappa, replayable=replayable)
+    text = f"{text or 'no reason was given'}\n{said}"
     return from_done(case, done, kappa, status="error", message=text, error=error)

@@ -199,7 +199,10 @@ class RunStore:
         if run.state == SENT:
             self._pages.send(run.sent_to, "cancel", {"run": run.id})
         told = None if run.own is None else Done(status="error", source=run.source)
-        self._finish(run, report.failed_to_run(run.case, kind, message, told, run.kappa))
+        result = report.failed_to_run(
+            run.case, kind, message, told, run.kappa, replayable=run.seeded
+        )
+        self._finish(run, result)
 
     def _accept(self, run: Run) -> None:
         self._runs[run.id] = run

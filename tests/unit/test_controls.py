@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fake_upload import results, uploads, verdict_on
+from fake_upload import POISON, done, results, uploads, verdict_on
 
 from server import controls
 from server.cases import Case
 from server.inputs import make_inputs
+from server.judge import judge
 
 SMALL = Case.parse("forward:B=2,T=20,H=3,D=4,attn=1")
 BACKWARD = Case.parse("backward:Tq=12,Tk=20,H=4,Hkv=2,D=4,layout=bhtd")
@@ -62,6 +63,39 @@ def test_a_huge_kappa_proves_nothing():
     report = verdict_on("forward:T=16,D=4,dist=zeros", kappa=1e8)
     assert report.status == "vacuous"
     assert report.controls["zeros"].changes
+
+
+def test_outputs_that_no_control_changes_prove_nothing():
+    """A kernel that computes nothing gives what is expected, and all five controls with it."""
+    inputs = {name: np.zeros_like(array) for name, array in make_inputs(SMALL).items()}
+    tensors = {n: a for n, a in uploads(SMALL, results(SMALL, inputs)).items() if n[0] == "o"}
+    report = judge(
+        SMALL,
+        tensors=tensors,
+        done=done(SMALL, inputs),
+        poison=POISON,
+        inputs=inputs,
+        outputs=["o"],
+    )
+    assert not any(control.changes for control in report.controls.values())
+    assert len(report.controls) == 5
+    assert report.status == "vacuous"
+    assert "no known mistake changes the result: zeros, " in report.message
+    assert "Use other inputs" in report.message
+
+
+def test_one_output_that_a_control_changes_is_enough():
+    """Zeros again, but the log-sum-exp of n zeros is log n."""
+    inputs = {name: np.zeros_like(array) for name, array in make_inputs(SMALL).items()}
+    report = verdict_on(SMALL.replace(attn=False), inputs=inputs)
+    assert report.ok, report.message
+    assert not report.controls["zeros"].changes
+    assert report.controls["mask off by one"].caught
+
+
+@pytest.mark.parametrize("text", ["forward:T=1,D=1", "backward:T=1,D=1", "forward:Tq=1,Tk=3,D=2"])
+def test_the_smallest_cases_prove_something(text):
+    assert verdict_on(text).ok
 
 
 def test_one_row_whose_bound_exceeds_its_weights_makes_a_case_vacuous():

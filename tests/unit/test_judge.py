@@ -289,6 +289,22 @@ def test_own_inputs_are_judged_and_said_to_be_unrepeatable():
     assert "the caller's own" in report.message
 
 
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"status": "error", "error": RunError("compile", "line 3")}, "line 3"),
+        ({"dispatches": 0}, "nothing was dispatched"),
+        ({"input_sha256": "0" * 64}, "from other inputs"),
+    ],
+)
+def test_an_error_with_own_inputs_does_not_name_a_command_that_runs_others(fields, says):
+    inputs = make_inputs(SMALL.replace(seed=5))
+    report = verdict_on(SMALL, {}, told=done(SMALL, inputs, **fields), inputs=inputs)
+    assert (report.status, says in report.message) == ("error", True)
+    assert "again:" not in report.message
+    assert "the inputs were the caller's own" in report.message
+
+
 def test_equal_own_values_get_the_bound_of_equal_terms():
     case = Case.parse("forward:Tq=2,Tk=1500,D=2,causal=0")
     inputs = make_inputs(case)
