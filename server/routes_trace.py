@@ -18,13 +18,17 @@ from server.problems import Problem
 from server.report import Done
 from server.routes_heatmap import compute
 from server.routes_runs import KnownRun
-from server.run import Run
+from server.run import Arrays, Run
 from server.strict_json import StrictRoute
 from server.trace import Trace, trace_of
+from server.trace_buffer import Words
 
 router = APIRouter(prefix="/api/runs", route_class=StrictRoute, tags=["runs"])
 
 BYTES = "application/octet-stream"
+
+Told = tuple[Done, Words, Arrays | None]
+"""Who told it, the records, and the caller's own inputs."""
 
 
 @router.get("/{run}/trace")
@@ -32,11 +36,11 @@ async def read(run: KnownRun, request: Request) -> JSONResponse:
     """The state after each key tile, row by row, where it departs from the truth, and what dbg()
     told. The matrices are at ``trace/steps/{n}``.
     """
-    done = _told(run)
+    told = _told(run)
     report = run.future.result()
 
     def work() -> dict[str, Any]:
-        return trace_report.to_dict(_trace(run, done, request), run.case, report)
+        return trace_report.to_dict(_trace(run, told, request), run.case, report)
 
     return JSONResponse(await compute(request, work, "trace"))
 
@@ -46,10 +50,10 @@ async def step(run: KnownRun, number: int, request: Request) -> Response:
     """S, P and O, or P, dP and dS, of one step as a safetensors file: ``S.actual``,
     ``S.expected``, ``S.allowed`` and ``S.ratio``, [rows, keys or channels].
     """
-    done = _told(run)
+    told = _told(run)
 
     def work() -> bytes | None:
-        steps = _trace(run, done, request).steps
+        steps = _trace(run, told, request).steps
         if not 0 <= number < len(steps):
             return None
         planes = trace_report.planes(steps[number])
@@ -79,7 +83,7 @@ async def as_told(run: KnownRun, request: Request) -> Response:
     """The records as the kernels wrote them (``words``, u32: trace_buffer.py) and the names of the
     kernels with hooks (``traced``), for a client that compares them itself.
     """
-    done, words = _told(run), run.told
+    done, words, _ = _told(run)
     data = await compute(request, lambda: told_file.write(words, done.traced), "trace")
     return _file(data, f"{run.id}-told.npz")
 
@@ -87,13 +91,15 @@ async def as_told(run: KnownRun, request: Request) -> Response:
 async def _whole(
     run: Run, request: Request, write: Callable[[Trace], bytes], name: str
 ) -> Response:
-    done = _told(run)
-    data = await compute(request, lambda: write(_trace(run, done, request)), "trace")
+    told = _told(run)
+    data = await compute(request, lambda: write(_trace(run, told, request)), "trace")
     return _file(data, f"{run.id}-{name}")
 
 
-def _told(run: Run) -> Done:
-    """Problem 404 409 for a run that has told nothing, or not yet."""
+def _told(run: Run) -> Told:
+    """All of it now: the run may be evicted before somebody computes. Problem 404 409 for one that
+    has told nothing, or not yet.
+    """
     if not run.finished:
         raise Problem(409, "wrong-state", f"run {run.id} is {run.state}, not finished")
     if run.told is None or run.done is None:
@@ -105,15 +111,13 @@ def _told(run: Run) -> Done:
         )
     if not run.seeded and run.inputs is None and run.done.traced:
         raise Problem(404, "no-inputs", f"run {run.id} had the caller's own inputs, which are gone")
-    return run.done
+    return run.done, run.told, run.inputs
 
 
-def _trace(run: Run, done: Done, request: Request) -> Trace:
-    words, inputs = run.told, run.inputs
+def _trace(run: Run, told: Told, request: Request) -> Trace:
+    done, words, inputs = told
 
     def work() -> Trace:
-        if words is None:  # evicted since this was asked for
-            raise Problem(404, "no-trace", f"run {run.id} no longer keeps its trace")
         try:
             return trace_of(run.case, words, done.traced, run.kappa, inputs)
         except ValueError as error:

@@ -12,11 +12,10 @@ from server.outputs import OutputSpec
 from server.trace_buffer import Words
 
 
-def write(words: Words | None, traced: Sequence[str]) -> bytes:
+def write(words: Words, traced: Sequence[str]) -> bytes:
     """An ``.npz``: ``words`` (u32, the tensor ``trace``) and ``traced``, the kernels with hooks."""
     file = io.BytesIO()
-    told = np.zeros(0, np.uint32) if words is None else words
-    np.savez_compressed(file, words=told, traced=np.array(list(traced), np.str_))
+    np.savez_compressed(file, words=words, traced=np.array(list(traced), np.str_))
     return file.getvalue()
 
 
