@@ -57,7 +57,8 @@ def listing(
     limit: Annotated[int, Query(ge=1, le=MOST)] = 100,
 ) -> HistoryOut:
     """Newest first. ``case``, ``kernel``, ``adapter``: globs, or words that may stand anywhere;
-    ``kind``, ``status``: some with commas; ``since``: 24h, 7d or a date; ``before``: the ``next`` before.
+    ``kind``, ``status``: some with commas; ``since``: 24h, 7d or a date; ``before``: the ``next``
+    of the page before.
     """
     history: History | None = request.app.state.history
     wanted = Filter(
