@@ -20,6 +20,7 @@ export class StepSender {
   #failure = null;
   #hurry = () => {};
   #draining = false;
+  #stopped = false;
 
   /** Called once, when a request has failed; nothing more is sent. */
   onFailure = () => {};
@@ -37,7 +38,15 @@ export class StepSender {
     // JSON has no NaN and no infinity: they travel as words.
     const word = Number.isNaN(loss) ? "NaN" : loss > 0 ? "inf" : "-inf";
     this.#waiting.push([Number.isFinite(loss) ? loss : word, elapsedNs]);
-    if (!this.#failure) this.#sending ??= this.#send();
+    if (!this.#failure && !this.#stopped) this.#sending ??= this.#send();
+  }
+
+  /** Sends nothing more. Resolves once the request that is on its way is answered. */
+  async stop() {
+    this.#stopped = true;
+    this.#waiting.length = 0;
+    this.#hurry();
+    await this.#sending;
   }
 
   /** Resolves once the server has everything; rejects with what went wrong. */

@@ -51,6 +51,8 @@ export class TrainSession {
   #seen = new Set();
   /** @type {AbortController | null} */
   #abort = null;
+  /** @type {StepSender | null} */
+  #sender = null;
   #progressAt = 0;
 
   /**
@@ -92,6 +94,8 @@ export class TrainSession {
     shown.stopped = true;
     this.#halt(shown.training);
     try {
+      // Steps that came after it would be refused.
+      await this.#sender?.stop();
       await this.transport.post(`/api/trainings/${shown.training}/cancel`);
     } catch (error) {
       // It may have ended by itself meanwhile; its verdict is on its way then.
@@ -124,6 +128,7 @@ export class TrainSession {
     const path = `/api/trainings/${job.training}`;
     const sender = new StepSender((body) => this.transport.post(`${path}/steps`, body));
     sender.onFailure = () => abort.abort();
+    this.#sender = sender;
     this.#change(shown, { state: "running" });
     try {
       /** @type {import("./train-runner.js").TrainHooks} */
@@ -180,7 +185,9 @@ export class TrainSession {
 
   /** @param {string} training */
   #halt(training) {
-    if (this.shown?.training === training) this.#abort?.abort();
+    if (this.shown?.training !== training) return;
+    this.#abort?.abort();
+    this.#sender?.stop();
   }
 
   /**
@@ -220,6 +227,7 @@ export class TrainSession {
    * @param {TrainProgress} progress
    */
   #progress(shown, path, progress) {
+    if (this.#abort?.signal.aborted) return; // the server would refuse it
     const now = performance.now();
     if (now - this.#progressAt < PROGRESS_MS && progress.done > 0) return;
     this.#progressAt = now;

@@ -191,6 +191,23 @@ test("a stop ends the training, says nothing of it to the server, and has a verd
   assert.deepEqual(server.sent("/done"), []);
 });
 
+test("nothing is sent behind a stop, which the server would refuse", async () => {
+  const { server, session } = bench(async (hooks) => {
+    steps(hooks, [5, 4]);
+    const end = await untilStopped(hooks);
+    steps(hooks, [3]); // what the GPU had begun
+    hooks.onProgress({ phase: "step", done: 3, total: 9 });
+    return end;
+  });
+  server.send("train", job("t1"));
+  while (!session.shown?.losses.length) await settled(0);
+  await session.stop(); // while steps are on their way
+  await over(session);
+  await settled(150);
+  const paths = server.posted.map(({ path }) => path.split("/").at(-1));
+  assert.deepEqual(paths.slice(-2), ["steps", "cancel"]);
+});
+
 test("a training that is stopped while it waits never runs", async () => {
   const { server, session, started } = bench();
   await session.start(WHAT);
