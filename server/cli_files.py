@@ -7,8 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from server.atomic import write_text
+from server.atomic import try_place, write_text
 from server.errors import CaseError
+
+
+def try_places(*paths: Path | None) -> None:
+    """Raises CaseError for those that ``write_each`` could not write, before a browser starts."""
+    write_each(*((path, try_place) for path in paths))
 
 
 def write_each(*files: tuple[Path | None, Callable[[Path], object]]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,18 +13,17 @@ from server import tune as tables
 from server import tuned
 from server.adapters import adapter_name
 from server.bench_report import BenchReport
-from server.benches import LEAST_SAMPLES
+from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.cases import Case
+from server.cli_files import try_places
 from server.cli_groups import grouped
 from server.cli_options import DeviceOptions, TimeoutOption
 from server.console import make_console
-from server.errors import CaseError
 from server.harness import Harness
 from server.progress_bar import ProgressBar
 from server.selection import REGISTRY
+from server.tune_results import TuneResults
 from server.tune_search import Found, search
-
-FAILED = 1
 
 
 @grouped
@@ -48,7 +46,14 @@ def tune(
         ),
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", metavar="N", help="Samples of each candidate, 30 and up.")
+        int,
+        typer.Option(
+            "--samples",
+            metavar="N",
+            min=LEAST_SAMPLES,
+            max=MOST_SAMPLES,
+            help="Of each candidate, after a warm-up.",
+        ),
     ] = LEAST_SAMPLES,
     rounds: Annotated[
         int,
@@ -63,43 +68,64 @@ def tune(
     """Measure kernels and tiles on this adapter, and keep the faster ones for it.
 
     Every candidate is judged before it is timed, by GPU timestamps where there are any. The table
-    is loaded by every later command and page that this adapter computes for.
+    is loaded by every later command and page that this adapter computes for. What was measured is
+    kept when you interrupt. Exit codes are those of `fa2 bench`.
     """
-    if not timeout < math.inf:
-        raise CaseError("--timeout takes a number of seconds that ends")
     named = [Case.parse(text) for text in cases or []]
+    try_places(out)
+    results = TuneResults(named={str(case) for case in named})
     console = make_console()
-    with Harness(timeout_s=timeout, **place.arguments()) as harness:
-        known: dict[str, Any] = harness.environment.get("adapter") or {}
-        path = out or tuned.path_of(known, tuned.tuned_folder())
-        chosen = named or tables.default_cases(bool(known.get("fallback")))
-        console.print(
-            f"tuning {len(chosen)} case{'s' * (len(chosen) != 1)} · "
-            f"{harness.environment.get('engine')} · {adapter_name(known)}"
-        )
-        bar = ProgressBar(console)
+    table: _Table | None = None
+    try:
+        with Harness(timeout_s=timeout, **place.arguments()) as harness:
+            known: dict[str, Any] = harness.environment.get("adapter") or {}
+            engine = str(harness.environment.get("engine") or "")
+            table = _Table(out or tuned.path_of(known, tuned.tuned_folder()), known, engine)
+            chosen = named or tables.default_cases(bool(known.get("fallback")))
+            console.print(
+                f"tuning {len(chosen)} case{'s' * (len(chosen) != 1)} · "
+                f"{engine or 'unknown browser'} · {adapter_name(known)}"
+            )
 
-        def measure(case: Case, table: Mapping[str, Any]) -> BenchReport:
-            return harness.bench(case, samples=samples, tuned=table)
+            def measure(case: Case, table: Mapping[str, Any]) -> BenchReport:
+                return harness.bench(case, samples=samples, tuned=table)
 
-        found: list[Found] = []
-        with bar.shown(len(chosen)):
-            for case in chosen:
-                bar.running(str(case))
-                result = search(case, choices(case.op), measure, rounds)
-                bar.advance()
-                if isinstance(result, str):
-                    console.print(f"NOT TIMED  {result}", markup=False)
-                    continue
-                found.append(result)
-                for text in lines(result):
-                    console.print(text, markup=False)
-        engine = str(harness.environment.get("engine") or "")
-    if not found:
-        raise typer.Exit(FAILED)
-    earlier = tuned.read(path)
-    tuned.save(tables.table(tables.with_earlier(found, earlier), known, engine), path)
-    console.print(f"written to {path}", markup=False)
+            bar = ProgressBar(console)
+            with bar.shown(len(chosen)):
+                for case in chosen:
+                    bar.running(str(case))
+                    result = search(case, choices(case.op), measure, rounds)
+                    bar.advance()
+                    results.add(result)
+                    for text in lines(result):
+                        console.print(text, markup=False)
+    except KeyboardInterrupt:
+        results.interrupted = True
+    finally:
+        # Also when interrupted, and when the browser could not be started again.
+        if table is not None and results.found:
+            table.save(results.found)
+            console.print(f"written to {table.path}", markup=False)
+    if results.interrupted:
+        console.print("INTERRUPTED")
+    if code := results.exit_code():
+        raise typer.Exit(code)
+
+
+class _Table:
+    """The table of an adapter: what an earlier command measured, and what this one adds.
+
+    Raises CaseError, before anything is measured, for a file that is none or cannot be written.
+    """
+
+    def __init__(self, path: Path, adapter: Mapping[str, Any], engine: str) -> None:
+        try_places(path)
+        self.path, self._earlier = path, tuned.read(path)
+        self._adapter, self._engine = adapter, engine
+
+    def save(self, found: Sequence[Found]) -> None:
+        every = tables.with_earlier(found, self._earlier)
+        tuned.save(tables.table(every, self._adapter, self._engine), self.path)
 
 
 def choices(op: str) -> list[str]:
@@ -108,8 +134,10 @@ def choices(op: str) -> list[str]:
     return [row["name"] for row in rows if row["op"] == op and row["family"] != "baseline"]
 
 
-def lines(found: Found) -> list[str]:
-    """What was found for a case, and every candidate that computed it wrongly."""
+def lines(found: Found | BenchReport) -> list[str]:
+    """What was found for a case, and every candidate that computed it wrongly; or why nothing."""
+    if isinstance(found, BenchReport):
+        return [f"NOT TIMED  {found.case}: {found.message}"]
     before, after = found.before_ns / 1e6, found.after_ns / 1e6
     what = [
         f"{name} {' '.join(f'{k}={v}' for k, v in tile.items())}"

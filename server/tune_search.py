@@ -51,17 +51,16 @@ class _Search:
     refused: int = 0
     wrong: list[str] = field(default_factory=list)
 
-    def time(self, kernel: str, tiles: Mapping[str, Tile]) -> BenchReport | None:
-        """A report with times, or None for what is refused, wrong, or too short to be timed."""
+    def time(self, kernel: str, tiles: Mapping[str, Tile]) -> BenchReport:
+        """One more candidate, counted."""
         self.tried += 1
         case = self.case.replace(kernel=kernel)
         report = self.measure(case, table_of(tiles))
         if report.status in ("fail", "vacuous"):
             self.wrong.append(f"{kernel} with {dict(tiles)}: {report.message.splitlines()[0]}")
-        if report.timing is None or report.timing.ns is None:
-            self.refused += report.status in ("error", "skip")
-            return None
-        self.clock = report.timing.clock
+        self.refused += report.status in ("error", "skip")
+        if report.timing is not None:
+            self.clock = report.timing.clock
         return report
 
 
@@ -74,8 +73,11 @@ def table_of(tiles: Mapping[str, Tile]) -> dict[str, Any]:
     return {"kernels": kernels, "choices": [], "strict": True}
 
 
-def search(case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2) -> Found | str:
-    """The best of ``kernels`` for ``case``, with the best tiles found, or why none could be timed.
+def search(
+    case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2
+) -> Found | BenchReport:
+    """The best of ``kernels`` for ``case``, with the best tiles found; or, where the case could not
+    be timed as it is, the report on that.
 
     ``kernels`` are the names of the choices for the case's operation; those that refuse it are
     passed over, and all of them where the case names one itself. ``rounds``: how often every
@@ -83,13 +85,13 @@ def search(case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2
     """
     state = _Search(case, measure)
     own = state.time(case.kernel, {})
-    if own is None:
-        return f"{case} could not be timed as it is"
+    if not _has_times(own):
+        return own
     before_ns = state.best_ns = median_ns(own)
     kernel, report = own.kernel, own
     for name in kernels if case.kernel == "auto" else ():
-        other = None if name == own.kernel else state.time(name, {})
-        if other is not None and median_ns(other) < BETTER * state.best_ns:
+        other = own if name == own.kernel else state.time(name, {})
+        if _has_times(other) and median_ns(other) < BETTER * state.best_ns:
             kernel, report, state.best_ns = name, other, median_ns(other)
     tiles = _climb(state, kernel, passes_of(report), rounds)
     return Found(
@@ -123,7 +125,7 @@ def _climb(
                 seen.add(key)
                 report = state.time(kernel, tiles)
                 # A tile that does not fit is passed over for the shipped one: that is no news.
-                if report is None or passes_of(report).get(name) != candidate:
+                if not _has_times(report) or passes_of(report).get(name) != candidate:
                     continue
                 if median_ns(report) < BETTER * state.best_ns:
                     best, state.best_ns, improved = tiles, median_ns(report), True
@@ -155,8 +157,13 @@ def passes_of(report: BenchReport) -> dict[str, Tile]:
     return {one["kernel"]: dict(one["tile"]) for one in passes if one["tile"]}
 
 
+def _has_times(report: BenchReport) -> bool:
+    """Not so what is refused, wrong, or too short for the clock."""
+    return report.timing is not None and report.timing.ns is not None
+
+
 def median_ns(report: BenchReport) -> float:
-    """Of a report that has times, as those of `_Search.time` have."""
+    """Of a report that has times, as `_has_times` says."""
     timing = report.timing
     assert timing is not None
     assert timing.ns is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ import pytest
 import typer
 
 from server import cli_tune, tuned
-from server.bench_report import BenchReport
+from server.bench_report import BenchReport, failed
 from server.bench_timing import Quantiles, Timing
 from server.cases import Case
-from server.report import Report
+from server.errors import CaseError, NoBrowser
+from server.report import Report, RunError
 from server.tune import default_cases, ranges, table, with_earlier
 from server.tune_search import Found, neighbours, search
 
@@ -122,7 +123,9 @@ def test_a_case_that_cannot_be_timed_is_told_and_nothing_else_tried() -> None:
 
     machine = Broken()
     told = search(CASE, ("plain", "wide"), machine.measure)
-    assert told == f"{CASE} could not be timed as it is"
+    assert isinstance(told, BenchReport)
+    assert (told.case, told.status) == (str(CASE), "error")
+    assert cli_tune.lines(told) == [f"NOT TIMED  {CASE}: o: wrong\nmore"]
     assert len(machine.calls) == 1
 
 
@@ -236,15 +239,81 @@ def test_the_command_tells_each_case_and_writes_where_the_page_will_ask(
     assert tuned.read(other)["measured"][0]["case"] == str(CASE)
 
 
-def test_the_command_ends_with_1_when_nothing_could_be_timed(
+def tune_with(
+    monkeypatch: pytest.MonkeyPatch, out: Path, answer: Callable[[Case], object], *cases: object
+) -> int:
+    """The exit code where ``answer(case)`` may raise, or give a kind of error for the case."""
+
+    class Trying(FakeHarness):
+        def bench(self, case: Case, *, samples: int, tuned: Mapping[str, Any]) -> BenchReport:
+            kind = answer(case)
+            if kind == "short":
+                report = self.measure(case, tuned)
+                assert report.timing is not None
+                return replace(report, timing=replace(report.timing, ns=None))
+            if kind:
+                return failed(case, None, RunError(str(kind), "so it ended"))
+            return self.measure(case, tuned)
+
+    monkeypatch.setattr(cli_tune, "Harness", lambda *_, **__: Trying())
+    monkeypatch.setattr(cli_tune, "choices", lambda op: ["plain"])
+    try:
+        cli_tune.tune([str(case) for case in cases], out=out, samples=40)
+    except typer.Exit as ended:
+        return ended.exit_code
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("timeout", 4),
+        ("device-lost", 4),
+        ("no-adapter", 3),
+        ("page", 1),
+        ("short", 1),
+        ("unsupported", 2),
+    ],
+)
+def test_a_named_case_that_is_not_timed_decides_the_exit_code_and_the_others_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, code: int
+) -> None:
+    out, bad = tmp_path / "t.json", CASE.replace(seed=1)
+
+    def answer(case: Case) -> str:
+        return kind if case == bad else ""
+
+    assert tune_with(monkeypatch, out, answer, bad) == code
+    assert not out.exists()
+    assert tune_with(monkeypatch, out, answer, bad, CASE) == code
+    assert [one["case"] for one in tuned.read(out)["measured"]] == [str(CASE)]
+
+
+@pytest.mark.parametrize("way", [KeyboardInterrupt, NoBrowser])
+def test_what_was_measured_is_kept_when_the_rest_is_not_reached(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: type[BaseException]
+) -> None:
+    out, last = tmp_path / "t.json", CASE.replace(seed=1)
+
+    def answer(case: Case) -> None:
+        if case == last:
+            raise way("the end")
+
+    if way is KeyboardInterrupt:
+        assert tune_with(monkeypatch, out, answer, CASE, last) == 130
+    else:
+        with pytest.raises(way):
+            tune_with(monkeypatch, out, answer, CASE, last)
+    assert [one["case"] for one in tuned.read(out)["measured"]] == [str(CASE)]
+
+
+def test_a_table_that_cannot_be_written_or_read_is_refused_before_anything_is_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(FakeHarness, "refuses", lambda *_: "error")
-    monkeypatch.setattr(cli_tune, "Harness", lambda *_, **__: FakeHarness())
-    with pytest.raises(typer.Exit) as ended:
-        cli_tune.tune([str(CASE)], out=tmp_path / "t.json", samples=40)
-    assert ended.value.exit_code == 1
-    assert not (tmp_path / "t.json").exists()
+    (tmp_path / "file").write_text("no table")
+    for out in (tmp_path, tmp_path / "file" / "t.json", tmp_path / "file"):
+        with pytest.raises(CaseError, match="cannot be"):
+            tune_with(monkeypatch, out, lambda case: pytest.fail("measured"), CASE)
 
 
 def test_the_choices_are_the_kernels_of_the_registry_without_the_baseline() -> None:
