@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server import atomic, remembered
+from server import remembered
 from server.cases import Case
 from server.cli_run import selection
 from server.errors import CaseError
@@ -131,12 +131,3 @@ def test_only_what_failed_of_a_selection_runs_again(
     assert again(kernel="baseline")[1] == f"{own},kernel=baseline"
     (named,) = selection([own], None, None, None, True)
     assert named.named
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    file = tmp_path / "new" / "report.json"
-    atomic.write_text(file, "old\n")
-    with pytest.raises(UnicodeEncodeError):
-        atomic.write_text(file, "half \ud800")
-    assert file.read_text() == "old\n"
-    assert [path.name for path in file.parent.iterdir()] == ["report.json"]
