@@ -46,3 +46,10 @@ test("a constant ends with the block that declares it", () => {
   const body = `${ALIAS}fn k() { var S = Sums(); { const n = 0u; S[n].x = 1.0; } S[n].x = 2.0; }`;
   assert.match(composed(body, { N: 1 }), /S\[n\]\.x = 1\.0; \} S\[n\]\.x = 2\.0/);
 });
+
+test("a constant that hides another gives way to it at the end of its block", () => {
+  const body = `${ALIAS}fn k() { const n = 1u; var S = Sums(); { const n = 0u; const n = 0u; S[n].x = 1.0; } S[n].x = 2.0; } } fn l(S: Sums) { const m = 1u; S[m]; }`;
+  const text = composed(body, { N: 1 });
+  assert.match(text, /S\.m0\.x = 1\.0; \} S\.m1\.x = 2\.0/);
+  assert.match(text, /S\.m1; \}/); // also behind a brace too many, of which the compiler will tell
+});

@@ -33,8 +33,24 @@ export function inRegisters(text, code, constants) {
     const end = mark.index + mark[0].indexOf(";") + 1;
     edits.push({ start: mark.index, end, by: `struct ${alias} { ${fields} }` }, ...members);
   }
-  edits.sort((a, b) => b.start - a.start);
-  return edits.reduce((all, { start, end, by }) => all.slice(0, start) + by + all.slice(end), text);
+  return withEdits(text, edits);
+}
+
+/**
+ * The text with places replaced that do not overlap. Pieces are joined once: a splice for each of
+ * thousands of places would copy the whole text as often.
+ * @param {string} text
+ * @param {{start: number, end: number, by: string}[]} edits
+ */
+function withEdits(text, edits) {
+  edits.sort((a, b) => a.start - b.start);
+  const pieces = [];
+  let at = 0;
+  for (const { start, end, by } of edits) {
+    pieces.push(text.slice(at, start), by);
+    at = end;
+  }
+  return [...pieces, text.slice(at)].join("");
 }
 
 /**
@@ -62,17 +78,27 @@ function accesses(code, names, constants) {
     `[{}]|\\bconst\\s+(\\w+)\\s*=\\s*(\\d+)u\\s*;|(?<![\\w.])(?:${plain})\\[`,
     "g",
   );
-  const scopes = [{ ...constants }];
+  /** @type {Record<string, number>} */
+  const known = { ...constants };
+  /** What each open scope hides, by name: put back at its end. @type {Map<string, number | undefined>[]} */
+  const scopes = [new Map()];
   const found = [];
   for (const match of code.matchAll(token)) {
-    if (match[0] === "{") scopes.push({ ...scopes[scopes.length - 1] });
-    else if (match[0] === "}") scopes.pop();
-    else if (match[1]) scopes[scopes.length - 1][match[1]] = Number(match[2]);
-    else {
+    if (match[0] === "{") scopes.push(new Map());
+    else if (match[0] === "}") {
+      for (const [name, before] of scopes.pop() ?? []) {
+        if (before === undefined) delete known[name];
+        else known[name] = before;
+      }
+    } else if (match[1]) {
+      const hidden = scopes[scopes.length - 1];
+      if (hidden?.has(match[1]) === false) hidden.set(match[1], known[match[1]]);
+      known[match[1]] = Number(match[2]);
+    } else {
       const start = match.index + match[0].length - 1;
       const end = code.indexOf("]", start);
       try {
-        const index = evaluateSize(code.slice(start + 1, end), scopes[scopes.length - 1]);
+        const index = evaluateSize(code.slice(start + 1, end), known);
         found.push({ start, end: end + 1, by: `.m${index}` });
       } catch {
         return null;
