@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +14,10 @@ from server.bench_results import BenchResults, LeftOut
 from server.bench_spec import MOST_S, predicted_s, series
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
 from server.cases import Case
-from server.cli_files import write_each
+from server.cli_files import try_places, write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import PlaceOptions
+from server.cli_options import PlaceOptions, seconds
 from server.cli_peers import Comparing, PeersDirOption, PeersOption
 from server.console import make_console
 from server.errors import CaseError, Unsupported
@@ -67,6 +66,7 @@ def bench(
             "--limit",
             metavar="S",
             min=0.001,
+            callback=seconds,
             help="A sweep leaves out what would take longer, by the speed of the case before.",
         ),
     ] = MOST_S,
@@ -76,6 +76,7 @@ def bench(
             "--timeout",
             metavar="S",
             min=0.001,
+            callback=seconds,
             help="Seconds without a sign of life; the predicted work of a large case is added.",
         ),
     ] = 60.0,
@@ -94,8 +95,6 @@ def bench(
     GPU time by timestamps, TFLOP/s by 4·B·H·D·(visible pairs), 2.5 times that for a backward, and
     the share of a peak that is measured in the same browser.
     """
-    if not (limit < math.inf and timeout < math.inf):
-        raise CaseError("--limit and --timeout take a number of seconds that ends")
     if not (words or sweep):
         raise CaseError("nothing to time: name a case such as forward:T=1024,H=16,D=64, or --sweep")
     if peers and (place.page or place.cdp or place.playwright_ws):
@@ -106,6 +105,7 @@ def bench(
     named = [one.case for one in chosen]
     swept = list(series(kernel or "auto")) if sweep else []
     results = BenchResults(named={str(one.case) for one in chosen if one.named})
+    try_places(json_file)
     console = make_console()
     printer, peers_printer = BenchPrinter(console), PeersPrinter(console)
     comparing = Comparing(peers, peers_dir, peers_printer) if peers else None

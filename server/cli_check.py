@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from server.cli_files import try_places
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
@@ -99,6 +100,7 @@ def check(
         files=(json_file, junit_file),
     )
     checking.load()
+    try_places(json_file, junit_file)
     with Harness(
         timeout_s=timeout, history=not no_history and "check", **place.arguments()
     ) as harness:

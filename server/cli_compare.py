@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from server.cases import Case
-from server.cli_files import write_json
+from server.cli_files import try_places, write_json
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
@@ -49,6 +49,7 @@ def compare(
     parsed = Case.parse(case).replace(kernel="auto")
     with_tiles = place.page is None
     sides = read_side(a, with_tiles=with_tiles), read_side(b, with_tiles=with_tiles)
+    try_places(json_file)
     console, results = make_console(), Results()
     bar = ProgressBar(console)
     found: Compared | None = None

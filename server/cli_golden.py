@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from server.cli_files import write_each
+from server.cli_files import try_places, write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import PlaceOptions, TimeoutOption
@@ -62,6 +62,7 @@ def golden(
     check_kernel(kernel)
     # All of them before a browser starts: a broken file is a mistake in the command.
     cases = [case for found in sets_in(folder) for case in read_set(found)]
+    try_places(json_file)
     results = GoldenResults()
     printer, bar = GoldenPrinter(console := make_console()), ProgressBar(console)
     try:

@@ -156,6 +156,13 @@ def _positive(kappa: float) -> float:
     return kappa
 
 
+def seconds(param: typer.CallbackParam, value: float | None) -> float | None:
+    """Refuses inf, which typer takes for a number that is large enough."""
+    if value == math.inf:
+        raise CaseError(f"{param.opts[0]} {value:g} must be a number of seconds that ends")
+    return value
+
+
 KappaOption = Annotated[
     float,
     typer.Option("--kappa", metavar="X", help="Scales all error bounds.", callback=_positive),
@@ -166,6 +173,7 @@ TimeoutOption = Annotated[
         "--timeout",
         metavar="S",
         min=0.001,
+        callback=seconds,
         help="Seconds for a small case; the predicted work of a large one is added.",
     ),
 ]

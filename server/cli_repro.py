@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from server.atomic import write_bytes
-from server.cli_files import write_each, write_json
+from server.cli_files import try_places, write_each, write_json
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption, open_history
 from server.cli_options import PlaceOptions, TimeoutOption
@@ -66,6 +66,7 @@ def replay(
     The exit code is that of the new verdict. Features that were withheld there are withheld here.
     """
     recorded = read_repro(file)
+    try_places(json_file)
     plan(recorded)  # what cannot be repeated is said before a browser starts
     withheld = dict.fromkeys([*recorded.asked.without, *(place.without or ())])
     arguments = {**place.arguments(), "without": tuple(withheld)}

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from server import grammar, remembered
-from server.cli_files import write_each
+from server.cli_files import try_places, write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
@@ -76,6 +76,7 @@ def run(
     A case is a string such as forward:T=48,H=4,D=16,causal=0; `fa2 list` prints many.
     """
     selected = selection(words or [], suite, kernel, seed, rerun_failed)
+    try_places(json_file, junit_file)
     results = Results()
     printer = Printer(make_console())
     try:

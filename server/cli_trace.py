@@ -11,7 +11,7 @@ from server import grammar, trace_buffer, trace_report
 from server.adapters import adapter_name
 from server.atomic import write_bytes
 from server.cases import Case
-from server.cli_files import write_each, write_json
+from server.cli_files import try_places, write_each, write_json
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
@@ -79,6 +79,7 @@ def trace(
     named = {"b": b, "h": h, "i_tile": tile, "j_tile": key_tile}
     asked = {name: n for name, n in named.items() if n is not None}
     trace_buffer.check(wanted, asked)
+    try_places(json_file, npz_file)
     console = make_console()
     history = not no_history and "trace"
     with Harness(timeout_s=timeout, history=history, **place.arguments()) as harness:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +9,10 @@ from typing import Annotated
 import typer
 
 from server import grammar
-from server.cli_files import write_each
+from server.cli_files import try_places, write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import BrowserOptions
+from server.cli_options import BrowserOptions, seconds
 from server.console import make_console
 from server.errors import CaseError
 from server.harness import Harness
@@ -92,6 +91,7 @@ def train(
             "--timeout",
             metavar="S",
             min=0.001,
+            callback=seconds,
             help="Seconds for a step of a small model; the predicted work of a large one is added.",
         ),
     ] = 60.0,
@@ -101,6 +101,7 @@ def train(
             "--limit",
             metavar="S",
             min=0.001,
+            callback=seconds,
             help="Refuse what would take longer than this by the adapter's measured speed (60 for "
             "--bench, else 300).",
             show_default=False,
@@ -120,8 +121,6 @@ def train(
     """
     if bench and gate is not None:
         raise CaseError("--bench judges no losses; leave --gate out, or --bench")
-    if not (timeout < math.inf and (limit or 1) < math.inf):
-        raise CaseError("--timeout and --limit take a number of seconds that ends")
     chosen = [attention.value] if attention else ["baseline", "fa2"] if bench else ["fa2"]
     specs = [
         TrainingSpec.of(
@@ -134,6 +133,7 @@ def train(
         )
         for name in chosen
     ]
+    try_places(json_file)
     results = TrainingResults()
     printer = TrainingPrinter(make_console())
     try:

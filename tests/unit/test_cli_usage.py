@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +47,7 @@ def fa2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         (["run", "--seed", "-1"], "seed takes a decimal"),
         (["run", "--kernel", "nope"], "the kernels are auto"),
         (["run", "--kappa", "nan"], "must be a positive number"),
-        (["run", "--timeout", "inf"], "must be a positive number"),
+        (["run", "--timeout", "inf"], "--timeout inf must be a number of seconds that ends"),
         (["run", "--timeout", "0"], "Invalid value"),
         (["run", "--adapter", "fast"], "Invalid value"),
         (["run", "--no-such-option"], "No such option"),
@@ -77,6 +78,36 @@ def test_wrong_usage_ends_with_2_and_says_what_is_allowed(
     code, out, err = fa2(*words)
     assert (code, out) == (2, "")
     assert says in " ".join(err.replace("│", " ").split())
+
+
+SMALL = "forward:T=8,D=4"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", SMALL, "--json"],
+        ["run", SMALL, "--junit"],
+        ["bench", SMALL, "--json"],
+        ["tune", SMALL, "--out"],
+        ["train", "--json"],
+        ["golden", str(STATIC.parent / "tests/data/golden"), "--json"],
+        ["check", NOTES, "--json"],
+        ["check", NOTES, "--junit"],
+        ["compare", SMALL, "baseline", "fa2", "--json"],
+        ["trace", SMALL, "--json"],
+        ["trace", SMALL, "--npz"],
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
+    fa2: Fa2, tmp_path: Path, words: list[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path, tmp_path / "file" / "new"):
+        code, out, err = fa2(*words, str(place))
+        assert (code, out) == (2, "")
+        assert f"{place} cannot be written: " in err.replace("\n", " ")
 
 
 def test_list_prints_what_run_takes(fa2: Fa2) -> None:
