@@ -2,7 +2,7 @@
 /** From a plan to its pipelines, or to the pass whose shader does not compile. */
 import { CompileError } from "./errors.js";
 import { withTelling } from "./instrument.js";
-import { composePart, partOf } from "./parts.js";
+import { partOf } from "./parts.js";
 import { digest } from "./pipelines.js";
 
 /**
@@ -16,22 +16,24 @@ import { digest } from "./pipelines.js";
 
 /**
  * @param {Plan} found
- * @param {import("./shader-sources.js").ShaderSources} sources
- * @param {import("./pipelines.js").Pipelines} pipelines
+ * @param {object} library
+ * @param {import("./shader-sources.js").ShaderSources} library.sources
+ * @param {import("./parts.js").Compositions} library.compositions
+ * @param {import("./pipelines.js").Pipelines} library.pipelines
  * @param {{trace: boolean, most: number}} options most: storage buffers that a stage may have
  * @returns {Promise<CompiledPlan | {pass: Pass, error: CompileError}>}
+ * @throws {CompileError} a file cannot be had
  */
-export async function compilePlan(found, sources, pipelines, options) {
-  const parts = await settled(found.passes, (pass) => partOf(pass, sources, options));
-  if ("error" in parts) return parts;
-  const compiled = await settled(found.passes, async (_, n) => {
-    const part = parts.all[n];
-    return pipelines.get(part.pass, composePart(part));
-  });
+export async function compilePlan(found, { sources, compositions, pipelines }, options) {
+  // A file that cannot be had is no fault of a pass or of its tile: it ends the request.
+  const parts = await Promise.all(found.passes.map((pass) => partOf(pass, sources, options)));
+  const compiled = await settled(found.passes, async (_, n) =>
+    pipelines.get(parts[n].pass, compositions.of(parts[n])),
+  );
   if ("error" in compiled) return compiled;
   const texts = compiled.all.map(({ sha256 }) => sha256);
   return {
-    plan: withTelling(found, parts.all),
+    plan: withTelling(found, parts),
     compiled: compiled.all,
     sha256: texts.length === 1 ? texts[0] : await digest(texts.join("\n")),
   };

@@ -48,9 +48,7 @@ export async function diagnose(device, spec, options = {}) {
   const plan = buildPlan(spec, factsOf(adapter), kernel ? { kernel } : {}, checkTuned(tuned));
   const sources = new ShaderSources(shaderBase, shaders);
   const passes = await Promise.all(plan.passes.map((pass) => diagnosePass(device, pass, sources)));
-  const failed = plan.passes.find((_, n) =>
-    passes[n].messages.some(({ type }) => type === "error"),
-  );
+  const failed = plan.passes.find((_, n) => passes[n].refused);
   const others = failed ? withoutTile(tuned, failed) : tuned;
   if (others !== tuned) return diagnose(device, spec, { ...options, tuned: others });
   const kernels = plan.passes.map(({ file }) => file);
@@ -68,20 +66,25 @@ export async function diagnose(device, spec, options = {}) {
  * @param {GPUDevice} device
  * @param {import("./types.js").Pass} pass
  * @param {ShaderSources} sources
- * @returns {Promise<{files: string[], messages: Message[]}>}
+ * @returns {Promise<{files: string[], messages: Message[], refused: boolean}>} refused: its text is
+ *   there and does not compile, which another tile may mend
  */
 async function diagnosePass(device, pass, sources) {
-  /** @type {string[]} */
-  let files = [pass.file];
+  /** @type {string[] | null} */
+  let files = null;
   try {
     const most = device.limits.maxStorageBuffersPerShaderStage;
     const part = await partOf(pass, sources, { trace: false, most });
     files = Object.keys(part.texts);
-    return { files, messages: await compilerMessages(device, pass.file, composePart(part)) };
+    const messages = await compilerMessages(device, pass.file, composePart(part));
+    return { files, messages, refused: messages.some(({ type }) => type === "error") };
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     const { text, file, line, column } = error;
-    return { files, messages: [{ type: "error", text, file, line, column, length: 0 }] };
+    const messages = [
+      { type: /** @type {const} */ ("error"), text, file, line, column, length: 0 },
+    ];
+    return { files: files ?? [pass.file], messages, refused: files !== null };
   }
 }
 

@@ -16,6 +16,7 @@ import { Unsupported } from "./errors.js";
 import { factsOf, withoutSubgroups } from "./facts.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
+import { Compositions } from "./parts.js";
 import { Pipelines } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
@@ -58,7 +59,7 @@ export function createAttention(device, options = {}) {
   checkTuned(tuned);
   let facts = factsOf(device);
   const sources = new ShaderSources(shaderBase, shaders);
-  const pipelines = new Pipelines(device);
+  const library = { sources, compositions: new Compositions(), pipelines: new Pipelines(device) };
   const memory = new Memory(device);
   /** @type {Set<Operation>} */
   const operations = new Set();
@@ -73,7 +74,10 @@ export function createAttention(device, options = {}) {
     const plan = buildPlan(spec, facts, options, table);
     const named = plan.passes.flatMap(({ enable }) => enable);
     if (!named.some((extension) => extension.includes("subgroup"))) return plan;
-    probe ??= subgroupsAsTold(device, sources, facts);
+    probe ??= subgroupsAsTold(device, sources, facts).catch((error) => {
+      probe = null; // its file could not be had; whoever asks next may find it
+      throw error;
+    });
     if (await probe) return plan;
     facts = withoutSubgroups(facts);
     return buildPlan(spec, facts, options, table);
@@ -91,7 +95,7 @@ export function createAttention(device, options = {}) {
     const warnings = [];
     for (let table = tuned; ; ) {
       const found = await proven(spec, options, table);
-      const made = await compilePlan(found, sources, pipelines, { trace, most });
+      const made = await compilePlan(found, library, { trace, most });
       if (!("error" in made)) {
         return warnings.length
           ? { ...made, plan: Object.freeze({ ...made.plan, warnings }) }
@@ -126,7 +130,10 @@ export function createAttention(device, options = {}) {
       return operation;
     },
 
-    reload: () => sources.forget(),
+    reload: () => {
+      sources.forget();
+      library.compositions.forget();
+    },
 
     allocated: () => memory.live(),
 
