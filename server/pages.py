@@ -5,6 +5,7 @@ The loop's thread changes things; the methods that say so may be called from any
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,8 @@ from server.problems import Problem
 from server.settings import Settings
 from server.sse import Stream
 from server.task import Task
+
+log = logging.getLogger("server")
 
 
 @dataclass(eq=False)
@@ -118,10 +121,15 @@ class Pages:
         self.on_change(page)
 
     def send(self, page_id: str | None, name: str, data: Mapping[str, Any]) -> None:
-        """Puts an event on the page's stream; without one it is lost."""
+        """Puts an event on the page's stream; without one it is lost.
+
+        A page that does not read what it is sent is gone until it connects again.
+        """
         page = self.get(page_id)
-        if page is not None and page.stream is not None:
-            page.stream.put(name, data)
+        if page is None or page.stream is None or page.stream.put(name, data):
+            return
+        log.warning("page %s does not read its events: its connection is given up", page.id)
+        self.close(page.id, page.stream)
 
     def set_environment(self, page_id: str, environment: dict[str, Any]) -> None:
         page = self._page(page_id)

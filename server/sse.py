@@ -15,6 +15,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 RETRY_MS = 1000
+MAX_BYTES = 32 << 20
+"""Of all that waits for a client. Alone, an event may have more: a job brings its texts."""
 
 
 def event(name: str, data: Mapping[str, Any]) -> bytes:
@@ -28,13 +30,33 @@ def event(name: str, data: Mapping[str, Any]) -> bytes:
 
 
 class Stream:
-    """What is to be sent to one open connection. Touched by the loop's thread only."""
+    """What is to be sent to one open connection. Touched by the loop's thread only.
+
+    Of events that a client does not read, at most ``MAX_BYTES`` wait for it.
+    """
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._bytes = 0
+        self._over = False
 
-    def put(self, name: str, data: Mapping[str, Any]) -> None:
-        self._queue.put_nowait(event(name, data))
+    def put(self, name: str, data: Mapping[str, Any]) -> bool:
+        """False when there is no room for it: then nothing that waits is sent any more, and the
+        response ends as soon as the client reads again. It has to connect anew and ask for what it
+        missed.
+        """
+        if self._over:
+            return False
+        chunk = event(name, data)
+        if self._bytes and self._bytes + len(chunk) > MAX_BYTES:
+            while not self._queue.empty():
+                self._queue.get_nowait()
+            self.end()
+            self._over = True
+            return False
+        self._bytes += len(chunk)
+        self._queue.put_nowait(chunk)
+        return True
 
     def end(self) -> None:
         """The response ends after what was put before."""
@@ -52,6 +74,7 @@ class Stream:
                 continue
             if chunk is None:
                 return
+            self._bytes -= len(chunk)
             yield chunk
 
     async def respond(self, scope: Scope, receive: Receive, send: Send, *, ping_s: float) -> None:
