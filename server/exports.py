@@ -70,11 +70,20 @@ def npy(array: Array) -> bytes:
     return file.getvalue()
 
 
+def npy_bytes(subject: Subject, name: str) -> int:
+    """What one of :func:`names_of` takes as a file, but for its header."""
+    if name in subject.input_names:
+        return subject.arrays[name].nbytes
+    if name in subject.tensors:
+        return subject.tensors[name].nbytes
+    return 8 * subject.tensors[name.rpartition(".")[0]].size  # of float64
+
+
 def npz_bytes(subject: Subject) -> int:
     """What an ``.npz`` of the run takes, but for its headers."""
-    outputs = [(array.nbytes, array.size) for array in subject.tensors.values()]
-    inputs = sum(array.nbytes for array in subject.arrays.values())
-    return inputs + sum(size_bytes + 16 * size for size_bytes, size in outputs)
+    derived = [f"{name}.{kind}" for name in subject.tensors for kind in JUDGED]
+    names = [*subject.input_names, *subject.tensors, *derived]
+    return sum(npy_bytes(subject, name) for name in names)
 
 
 def write_npz(file: IO[bytes], subject: Subject, report: Report) -> None:

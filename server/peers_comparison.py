@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ class Comparison:
     tensors: dict[str, dict[str, Array]] = field(default_factory=dict)
     checks: dict[str, Check] = field(default_factory=dict)
     future: Future[list[PeerReport]] = field(default_factory=Future)
+    _settling: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def job(self, models: dict[str, str]) -> dict[str, Any]:
         """What the page gets; ``models``: where it finds the ONNX model, by peer."""
@@ -117,14 +119,18 @@ class Comparison:
                 continue
             check = self.checks.get(peer)
             reports.append(peers_report.judged(self.case, check, told[peer], **common))
-        self.future.set_result(reports)
+        self._settle(reports)
 
     def fail(self, why: str) -> None:
         """Ends it from outside."""
-        if not self.future.done():
-            reached = f" (it was at: {self.progress})" if self.progress else ""
-            reports = [peers_report.failed(self.case, p, why + reached) for p in self.peers]
-            self.future.set_result(reports)
+        reached = f" (it was at: {self.progress})" if self.progress else ""
+        self._settle([peers_report.failed(self.case, p, why + reached) for p in self.peers])
+
+    def _settle(self, reports: list[PeerReport]) -> None:
+        """The first wins: a page may be done in the moment in which it is given up."""
+        with self._settling:
+            if not self.future.done():
+                self.future.set_result(reports)
 
     def _doubt(self, done: ComparisonDone) -> str:
         """Why no ratio means anything; "" if there is no such reason."""

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
-from server.exports import array_of, names_of, npy, npz_bytes, write_npz
+from server.exports import array_of, names_of, npy, npy_bytes, npz_bytes, write_npz
 from server.judged_parts import Subject
 from server.problems import Problem
 from server.routes_heatmap import compute, subject_of
@@ -43,7 +43,13 @@ async def array(run: KnownRun, name: str, request: Request) -> Response:
         raise Problem(
             404, "unknown-tensor", f"run {run.id} has no {name[:40]!r}, but {', '.join(known)}"
         )
-    data = await compute(request, lambda: npy(array_of(subject, name)), "array")
+    limit = request.app.state.settings.max_npz_bytes
+
+    def work() -> bytes:
+        _must_fit(npy_bytes(subject, name), limit, f"{name} of run {run.id} takes")
+        return npy(array_of(subject, name))
+
+    data = await compute(request, work, "array")
     return Response(data, media_type="application/octet-stream", headers=_named(f"{name}.npy", run))
 
 
@@ -55,14 +61,12 @@ async def everything(run: KnownRun, request: Request) -> Response:
     limit = request.app.state.settings.max_npz_bytes
 
     def work() -> IO[bytes]:
-        size_bytes = npz_bytes(subject)
-        if size_bytes > limit:
-            raise Problem(
-                413,
-                "too-large",
-                f"all arrays of run {run.id} take {size_bytes} bytes, one file at most {limit}; "
-                "take them one by one from /arrays, or raise FA2_MAX_NPZ_BYTES",
-            )
+        _must_fit(
+            npz_bytes(subject),
+            limit,
+            f"all arrays of run {run.id} take",
+            "take them one by one from /arrays, or ",
+        )
         # Without a name on disk, and gone when it is closed.
         file = tempfile.TemporaryFile()  # noqa: SIM115
         try:
@@ -80,6 +84,16 @@ async def everything(run: KnownRun, request: Request) -> Response:
         headers=_named("run.npz", run),
         background=BackgroundTask(file.close),
     )
+
+
+def _must_fit(size_bytes: int, limit: int, whose: str, instead: str = "") -> None:
+    if size_bytes > limit:
+        raise Problem(
+            413,
+            "too-large",
+            f"{whose} {size_bytes} bytes, one file at most {limit}; {instead}raise "
+            "FA2_MAX_NPZ_BYTES",
+        )
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:

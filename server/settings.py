@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     max_kept_bytes: int = Field(default=1 << 30, ge=0)  # tensors of finished runs
     max_text_bytes: int = Field(default=64 << 20, ge=0)  # edited and own texts of finished runs
     max_truth_bytes: int = Field(default=256 << 20, ge=0)  # truths of what somebody looks at
-    max_npz_bytes: int = Field(default=1 << 30, ge=1)  # all arrays of a run in one file
+    max_npz_bytes: int = Field(default=1 << 30, ge=1)  # arrays of a run in one file
     max_pages: int = Field(default=64, ge=1)
     max_trainings: int = Field(default=64, ge=1)  # kept; the oldest finished one goes first
     max_queued_trainings: int = Field(default=16, ge=1)  # unfinished ones; one more is refused

@@ -100,6 +100,22 @@ def test_more_than_one_file_may_hold_is_refused_with_both_numbers(serve: Serve) 
     assert live.client.get(f"/api/runs/{run}/arrays/o").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("name", "size_bytes"), [("q", 192), ("o", 192), ("o.expected", 384), ("o.difference", 384)]
+)
+def test_one_array_is_as_large_as_a_file_may_be_and_no_larger(
+    serve: Serve, name: str, size_bytes: int
+) -> None:
+    live = serve(max_npz_bytes=size_bytes - 1)
+    run = done(live, "forward:T=12,D=4")
+    response = live.client.get(f"/api/runs/{run}/arrays/{name}")
+    assert response.status_code == 413
+    assert f"{size_bytes} bytes, one file at most {size_bytes - 1}" in response.json()["detail"]
+    live = serve(max_npz_bytes=size_bytes)
+    run = done(live, "forward:T=12,D=4")
+    assert load(live.client.get(f"/api/runs/{run}/arrays/{name}").content).nbytes == size_bytes
+
+
 def test_evicted_arrays_are_said_to_be_evicted(serve: Serve) -> None:
     live = serve(max_kept_bytes=1)
     run = done(live)

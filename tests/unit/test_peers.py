@@ -144,6 +144,19 @@ def comparison() -> Comparison:
     return Comparison(CASE, ["ort", "jax"], 30, 0.1, 30.0, 60.0)
 
 
+def test_a_page_that_is_done_while_it_is_given_up_breaks_nothing() -> None:
+    done = ComparisonDone(
+        peers=[], input_sha256=digest(make_inputs(CASE)), error="said by the page"
+    )
+    late, given_up = comparison(), comparison()
+    late.fail("60 s passed")
+    late.finish(done)
+    assert {one.message for one in late.future.result()} == {"60 s passed"}
+    given_up.finish(done)
+    given_up.fail("60 s passed")
+    assert {one.message for one in given_up.future.result()} == {"said by the page"}
+
+
 def test_nothing_is_compared_with_a_kernel_of_ours_that_is_wrong() -> None:
     found = comparison()
     found.checks = {OURS: WRONG, "jax": RIGHT}
