@@ -26,7 +26,7 @@ from server.errors import CaseError
 from server.loop import Loop
 from server.outputs import predicted_work
 from server.pages import Pages
-from server.report import Report, RunError
+from server.report import RunError
 from server.runs import RunStore
 from server.settings import Settings
 from server.task import SENT
@@ -48,6 +48,7 @@ class BenchStore:
         self._tasks = pages.tasks
         self._runs = runs
         self._benches: dict[str, Bench] = {}
+        self._checks: set[asyncio.Task[None]] = set()
         self.observers: list[Callable[[Bench, BenchReport], None]] = []
         """Called on the loop's thread with every benchmark that ends, before its texts are let go;
         they must not block."""
@@ -154,16 +155,14 @@ class BenchStore:
 
     def _accept(self, bench: Bench) -> None:
         self._benches[bench.id] = bench
-        loop = asyncio.get_running_loop()
+        check = asyncio.get_running_loop().create_task(self._check(bench))
+        self._checks.add(check)
+        check.add_done_callback(self._checks.discard)
 
-        def checked() -> None:
-            self._checked(bench, bench.run.future.result())
-
-        # After what the store of runs has yet to do for this run: its verdict goes out first.
-        bench.run.future.add_done_callback(lambda _: loop.call_soon_threadsafe(checked))
-
-    def _checked(self, bench: Bench, report: Report) -> None:
-        if bench.finished:
+    async def _check(self, bench: Bench) -> None:
+        # What the store of runs has yet to do for this run comes first: its verdict goes out.
+        report = await bench.run.wait()
+        if report is None or bench.finished:
             return
         if report.ok:
             bench.checked(report)

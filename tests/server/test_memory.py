@@ -48,6 +48,21 @@ def test_what_was_uploaded_goes_when_a_newer_run_takes_its_place(
     until(lambda: sum(body() is not None for body in bodies) == 2)  # o and lse of the last run
 
 
+def test_a_benchmark_goes_though_the_run_that_checked_it_stays(serve: Serve) -> None:
+    live = serve(max_benches=1)
+    store = live.app.state.benches
+    page, benches = live.page(), []
+    for _ in range(2):
+        answer = live.client.post("/api/benches", json={"case": CASE}).json()
+        benches.append(weakref.ref(store.get(answer["bench"])))
+        wrong = bytes(4 * 8 * 2 * 4)
+        page.work(page.next_event("job"), o=wrong, **{"o.repeat": wrong})
+        page.next_event("bench-report")
+        assert live.store.get(answer["run"]) is not None
+    until(lambda: benches[0]() is None)
+    assert benches[1]() is not None
+
+
 def test_a_run_forgets_who_waited_for_it_in_vain(live: Live) -> None:
     id_ = live.submit(CASE)
     run = live.store.get(id_)
