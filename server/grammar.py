@@ -35,6 +35,8 @@ MAX_ELEMENTS = 1 << 28
 """Most numbers in one tensor (1 GiB of float32), so that a mistyped size allocates nothing."""
 MAX_LENGTH = 500
 """Longest case string that is looked at; the longest sensible one has about 250 characters."""
+FEATURE = "[a-z][a-z0-9-]{0,63}"
+"""How names of WebGPU features look, as a regular expression; a case may run without some."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from server import browser
 from server.bench import Bench
 from server.endpoint import Endpoint, Listening
 from server.errors import CaseError, PageError
+from server.grammar import FEATURE
 from server.launch import Launched, Options, choose_launcher
 from server.launch_flags import ADAPTERS, Adapter
 from server.remote import Remote
@@ -62,7 +63,7 @@ class Life:
         self._listening = Listening.read(listen, serve_url)
         self._origin = "python" if history is True else history or None
         for name in without:
-            if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+            if not re.fullmatch(FEATURE, name):
                 raise CaseError(
                     f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
                 )

@@ -19,11 +19,10 @@ from server.errors import CaseError, ManifestError
 from server.outputs import outputs_of
 from server.paths import STATIC
 from server.schemas_own import OUTPUTS, Manifest
-from server.shader_files import shader_paths
+from server.shader_files import MAX_TEXT, shader_paths, text_bytes
 from server.strict_json import loads
 
 MAX_FILES = 8
-MAX_TEXT = 256 << 10
 _USE = re.compile(r"^[ \t]*//[ \t]*@use\b[ \t]*(\S*)", re.MULTILINE)
 _TRIED = re.compile(
     r"bool|str|int|float|constrained-\w+|TypedConstant|Scratch|(?:list|union)\[.*|\[key\]"
@@ -82,8 +81,8 @@ def checked(own: Mapping[str, Any], where: str = "manifest") -> dict[str, Any]:
             raise ManifestError(
                 f"{where}: files: {name[:100]!r} must be the name of a .wgsl file, without folders"
             )
-        if len(text) > MAX_TEXT:
-            raise ManifestError(f"{where}: {name} has more than {MAX_TEXT} characters")
+        if (size := text_bytes(text)) > MAX_TEXT:
+            raise ManifestError(f"{where}: {name} has {size} bytes; at most {MAX_TEXT} are taken")
     try:
         manifest = Manifest.model_validate(own["manifest"])
     except ValidationError as error:

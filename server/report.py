@@ -8,6 +8,7 @@ judged) and ``skip`` (refused by name before anything ran).
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -213,10 +214,10 @@ def replay(
     """
     url = quote(str(case), safe=":=,")
     option = "" if kappa == KAPPA else f" --kappa {kappa:g}"
-    option += "".join(f" --without {name}" for name in without)
+    option += "".join(f" --without {shlex.quote(name)}" for name in without)
     if source is not None:
-        return f"fa2 check {source} '{case}'{option}"
-    query = f"&without={','.join(without)}" if without else ""
+        return f"fa2 check {shlex.quote(source)} '{case}'{option}"
+    query = f"&without={quote(','.join(without), safe=',')}" if without else ""
     return f"fa2 run '{case}'{option} · /webgpu-test?case={url}&run=1{query}"
 
 

@@ -21,6 +21,8 @@ from server.outputs import OutputSpec, outputs_of
 from server.problems import Problem
 from server.repro import FORMAT, SHADERS
 from server.safe_zip import read_zip
+from server.schemas import Feature
+from server.shader_files import MAX_TEXT
 from server.shader_texts import REGISTRY
 from server.strict_json import parse
 
@@ -29,7 +31,6 @@ MOST_FILE = 256 * MIB  # of the zip itself
 MOST_TOTAL = 384 * MIB  # of all that is in it
 MOST_FILES = 300
 MOST_JSON = 4 * MIB
-MOST_WGSL = MIB // 4
 MOST_NPZ = 256 * MIB
 
 _JSON = frozenset({"case.json", "report.json", "environment.json", "outputs.json", REGISTRY})
@@ -64,9 +65,7 @@ class Asked(_Model):
     finished: Short = ""
     case: Annotated[str, Field(max_length=1000)]
     kappa: Annotated[float | int, Field(gt=0, le=1e6)] = 4.0
-    without: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]] = Field(
-        default=[], max_length=40
-    )
+    without: list[Feature] = Field(default=[], max_length=40)
     seeded: bool = True
     edited: list[Short] = Field(default=[], max_length=100)
     trace: dict[Short, int] | None = None
@@ -180,7 +179,7 @@ def _most_of(name: str) -> int | None:
         return MIB
     if name == "outputs.npz":
         return MOST_NPZ
-    return MOST_WGSL if _SHADER.fullmatch(name) or _OWN.fullmatch(name) else None
+    return MAX_TEXT if _SHADER.fullmatch(name) or _OWN.fullmatch(name) else None
 
 
 def _texts(files: Mapping[str, bytes], folder: str, what: str) -> dict[str, str]:

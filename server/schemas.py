@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from server.grammar import FEATURE
 from server.report import Done
+from server.shader_files import MAX_TEXT, text_bytes
+
+
+def _not_too_long(text: str) -> str:
+    if (size := text_bytes(text)) > MAX_TEXT:
+        raise ValueError(f"has {size} bytes; at most {MAX_TEXT} are taken")
+    return text
+
 
 Short = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=20_000)]
-WGSL = Annotated[str, Field(max_length=256 << 10)]
+WGSL = Annotated[str, AfterValidator(_not_too_long), Field(max_length=MAX_TEXT)]
+Feature = Annotated[str, Field(pattern=f"^{FEATURE}$")]  # a word of a shell, too
 Sha256 = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # "" when there was nothing to hash
 Number = int | float
 Amount = Annotated[Number, Field(ge=0, lt=2**63)]  # JSON has integers that no float holds
@@ -103,7 +113,7 @@ class Adapter(FromPage):
     description: Annotated[str, Field(max_length=1000)] = ""
     fallback: bool = False
     features: list[Short] = Field(default=[], max_length=200)
-    withheld: list[Short] = Field(default=[], max_length=200)
+    withheld: list[Feature] = Field(default=[], max_length=40)
     limits: dict[Short, Number] = Field(default={}, max_length=200)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from server.errors import CaseError
+
+MAX_TEXT = 256 << 10
+"""Most bytes of a WGSL text that comes from outside: what a run takes, a repro can hold."""
 
 
 def shader_paths(static: Path) -> frozenset[str]:
@@ -43,12 +46,22 @@ def digests(static: Path) -> dict[str, str]:
     return {path: hashlib.sha256(text).hexdigest() for path, text in texts(static).items()}
 
 
-def check(names: Iterable[str], static: Path) -> None:
-    """Raises CaseError for a name that is no shader file. The name is compared, never opened."""
-    names = list(names)
-    known = shader_paths(static) if names else frozenset()
-    for name in names:
+def text_bytes(text: str) -> int:
+    """As UTF-8, in which every text is stored. Half a surrogate pair, which none of them takes, is
+    for others to refuse."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def check(shaders: Mapping[str, str], static: Path) -> None:
+    """Raises CaseError for a name that is no shader file, and for a text that is too long.
+
+    The name is compared, never opened.
+    """
+    known = shader_paths(static) if shaders else frozenset()
+    for name, text in shaders.items():
         if name not in known:
             raise CaseError(
                 f"shaders names {name[:80]!r}, which is no shader file; GET /api/shaders lists them"
             )
+        if (size := text_bytes(text)) > MAX_TEXT:
+            raise CaseError(f"the text for {name} has {size} bytes; at most {MAX_TEXT} are taken")

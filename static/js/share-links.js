@@ -34,7 +34,8 @@ export function shareLinks({ case: id, kappa, without, edited, own }, origin) {
     without: without.join(","),
     page: "",
   });
-  const word = (/** @type {string} */ name, /** @type {string} */ value) => ` ${name} ${value}`;
+  const word = (/** @type {string} */ name, /** @type {string} */ value) =>
+    ` ${name} ${/^[\w.-]+$/.test(value) ? value : quoted(value)}`;
   const command = other && word("--kappa", other);
   const test = other && word("--fa2-kappa", other);
   const withheld = (/** @type {string} */ name) => without.map((one) => word(name, one)).join("");

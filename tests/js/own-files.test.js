@@ -47,7 +47,7 @@ test("a manifest that is no JSON object is refused by its name", () => {
   files.set("k.json", "[]");
   assert.throws(() => files.own(), /^SyntaxError: k\.json: a manifest is an object/);
   assert.throws(
-    () => files.set("big.wgsl", "x".repeat(300_000)),
-    /big\.wgsl has 300000 characters/,
+    () => files.set("big.wgsl", "é".repeat(140_000)),
+    /big\.wgsl has 280000 bytes; at most 262144/,
   );
 });

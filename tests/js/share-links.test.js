@@ -40,6 +40,11 @@ test("a factor of the bounds and features withheld are told too", () => {
   assert.match(pytest, / --fa2-kappa 2\.5 --fa2-without shader-f16 --fa2-without subgroups$/);
 });
 
+test("a feature that is no word becomes one", () => {
+  const [, command] = texts({ ...plain, case: "forward:T=8,D=4", without: ["x; rm -rf ~"] });
+  assert.equal(command, "fa2 run 'forward:T=8,D=4' --without 'x; rm -rf ~'");
+});
+
 test("what the lines do not hold is said", () => {
   const edited = shareLinks({ ...plain, edited: ["fa2_forward.wgsl"] }, ORIGIN).caveat;
   assert.match(edited, /do not hold the edited text of fa2_forward\.wgsl; the repro zip does/);

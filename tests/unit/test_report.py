@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -41,6 +42,14 @@ def test_features_withheld_are_told_and_replayed():
     command, _, url = report.message.splitlines()[-1].partition(" · ")
     assert command == "again: fa2 run 'forward:T=8,D=4' --without shader-f16 --without subgroups"
     assert parse_qs(urlsplit(url).query)["without"] == ["shader-f16,subgroups"]
+
+
+def test_words_of_the_command_that_runs_again_stay_words_of_a_shell():
+    told = replay("forward:T=8,D=4", without=["x; rm -rf ~"], source="my kernels/a'b.wgsl")
+    words = shlex.split(told)
+    assert words == ["fa2", "check", "my kernels/a'b.wgsl", "forward:T=8,D=4", "--without",
+                     "x; rm -rf ~"]  # fmt: skip
+    assert " " not in replay("forward:T=8,D=4", without=["a b"]).partition("/webgpu-test")[2]
 
 
 def test_an_error_without_any_word_from_the_page_is_a_whole_report():

@@ -1,8 +1,8 @@
 // @ts-check
 /** The files of a kernel that is not ours, as a person gives them to the page: texts by name. */
 
-/** A little more than the server takes would be refused anyway. */
-const MOST_CHARACTERS = 256 * 1024;
+/** In UTF-8: the server takes no more. */
+const MOST_BYTES = 256 * 1024;
 
 export class OwnFiles {
   /** @type {Map<string, string>} the kernel's text first, then what it uses */
@@ -30,8 +30,9 @@ export class OwnFiles {
    * @throws {RangeError} it is too long
    */
   set(name, text) {
-    if (text.length > MOST_CHARACTERS) {
-      throw new RangeError(`${name} has ${text.length} characters, at most ${MOST_CHARACTERS}`);
+    const { length } = new TextEncoder().encode(text);
+    if (length > MOST_BYTES) {
+      throw new RangeError(`${name} has ${length} bytes; at most ${MOST_BYTES} are taken`);
     }
     const plain = plainName(name);
     if (plain.endsWith(".json")) this.#manifest = { name: plain, text };
