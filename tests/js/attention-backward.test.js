@@ -5,7 +5,7 @@ import { factsOf } from "../../static/js/attention/facts.js";
 import { createAttention, Unsupported } from "../../static/js/attention/index.js";
 import { DEFAULT_LIMITS, requiredLimits } from "../../static/js/attention/limits.js";
 import { buildPlan } from "../../static/js/attention/plan.js";
-import { fakeDevice } from "./attention-device.js";
+import { fakeBuffer, fakeDevice } from "./attention-device.js";
 import { SHADERS } from "./attention-files.js";
 
 const UNIFORM = 256; // bytes a pass
@@ -146,7 +146,7 @@ test("every pass of a backward is cut, and together the steps are all of its wor
 
 /** @param {import("../../static/js/attention/types.js").Plan} plan */
 const buffersFor = ({ buffers }) =>
-  Object.fromEntries(Object.entries(buffers).map(([name, size]) => [name, { size }]));
+  Object.fromEntries(Object.entries(buffers).map(([name, size]) => [name, fakeBuffer(size)]));
 
 /** Bytes of the buffers that exist on a fake device, by label. @param {any} device */
 function liveBytes(device) {

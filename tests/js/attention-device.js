@@ -1,6 +1,9 @@
 // A device that only remembers what it was told.
 import { DEFAULT_LIMITS } from "../../static/js/attention/limits.js";
 
+/** A buffer of a caller. @param {number} size bytes @param {number} [usage] STORAGE unless given */
+export const fakeBuffer = (size, usage = 0x80) => ({ size, usage });
+
 /**
  * @param {{messages?: object[], pipelineError?: Error, scopeError?: {message: string}}} [fails] what goes wrong
  */
@@ -38,8 +41,8 @@ export function fakeDevice({ messages = [], pipelineError, scopeError } = {}) {
       if (pipelineError) throw pipelineError;
       return pipeline;
     },
-    createBuffer: ({ label, size }) => {
-      const buffer = { label, size, destroy: () => log.buffers.delete(buffer) };
+    createBuffer: ({ label, size, usage }) => {
+      const buffer = { label, size, usage, destroy: () => log.buffers.delete(buffer) };
       log.buffers.add(buffer);
       return buffer;
     },

@@ -4,7 +4,7 @@ import test from "node:test";
 import { CompileError, createAttention, SpecError } from "../../static/js/attention/index.js";
 import { PARAMS } from "../../static/js/attention/params.js";
 import { plainMessage } from "../../static/js/attention/pipelines.js";
-import { fakeDevice } from "./attention-device.js";
+import { fakeBuffer, fakeDevice } from "./attention-device.js";
 import { SHADERS } from "./attention-files.js";
 
 /** Index of first_workgroup; end_workgroup and grid_width follow it. */
@@ -14,7 +14,7 @@ const SPEC = { B: 2, H: 2, Tq: 100, D: 16 };
 
 /** Buffers of exactly the sizes that a plan asks for. */
 const buffersFor = (plan) =>
-  Object.fromEntries(Object.entries(plan.buffers).map(([name, size]) => [name, { size }]));
+  Object.fromEntries(Object.entries(plan.buffers).map(([name, size]) => [name, fakeBuffer(size)]));
 
 /** @param {any} device */
 const attentionOn = (device, shaders = SHADERS) => createAttention(device, { shaders });
@@ -96,12 +96,12 @@ test("a buffer that is missing or too small is refused with both numbers", async
     op.encode(device.createCommandEncoder(), { ...buffersFor(op.plan), ...changed });
   encode({});
   assert.throws(() => encode({ lse: undefined }), /buffer lse is missing: .* q, k, v, o, lse/);
-  const short = { size: op.plan.buffers.o - 4 };
+  const short = fakeBuffer(op.plan.buffers.o - 4);
   assert.throws(() => encode({ o: short }), SpecError);
   assert.throws(() => encode({ o: short }), /buffer o has 25596 bytes bound, .* needs 25600/);
-  const whole = { size: op.plan.buffers.o + 252 };
+  const whole = fakeBuffer(op.plan.buffers.o + 252);
   assert.throws(() => encode({ o: { buffer: whole, offset: 256 } }), /has 25596 bytes/);
-  encode({ o: { buffer: { size: op.plan.buffers.o + 256 }, offset: 256 } });
+  encode({ o: { buffer: fakeBuffer(op.plan.buffers.o + 256), offset: 256 } });
   assert.throws(() => encode({ o: { buffer: whole, size: 8 } }), /has 8 bytes/);
 });
 
@@ -111,7 +111,7 @@ test("a binding that begins between the steps of the device is refused with both
   const encode = (offset) =>
     op.encode(device.createCommandEncoder(), {
       ...buffersFor(op.plan),
-      k: { buffer: { size: op.plan.buffers.k + 1024 }, offset },
+      k: { buffer: fakeBuffer(op.plan.buffers.k + 1024), offset },
     });
   encode(512);
   assert.throws(() => encode(32), SpecError);
@@ -144,9 +144,26 @@ test("destroy frees what the library allocated, one operation or all", async () 
   one.steps(1e5);
   await fa.prepare(SPEC);
   assert.equal(device.log.buffers.size, 3);
+  for (let n = 0; n < 9; n++) one.steps(1e5 + n);
+  one.steps(Number.MAX_VALUE); // all at once, as encode
+  assert.equal(device.log.buffers.size, 3, "the same cut has one uniform");
   one.destroy();
   assert.equal(device.log.buffers.size, 1);
   fa.destroy();
+  assert.equal(device.log.buffers.size, 0);
+});
+
+test("what was destroyed says so, also by the steps that it made before", async () => {
+  const device = fakeDevice();
+  const op = await attentionOn(device).prepare(SPEC);
+  const [step] = op.steps(1e5);
+  op.destroy();
+  const encoder = device.createCommandEncoder();
+  const said = /this operation of \w+ was destroyed; prepare another/;
+  assert.throws(() => op.encode(encoder, buffersFor(op.plan)), said);
+  assert.throws(() => step.encode(encoder, buffersFor(op.plan)), said);
+  assert.throws(() => op.steps(), said);
+  op.destroy();
   assert.equal(device.log.buffers.size, 0);
 });
 

@@ -58,7 +58,9 @@ export type Spec = {
      */
     layout?: "bthd" | "bhtd" | "packed";
     /**
-     * replaces the layout's; do and dq lie as o does, dk and dv as k and v of bthd or bhtd
+     * replaces the layout's, of each tensor by itself. Without: do and dq lie as the layout's o does, dk
+     * and dv as its k and v, with packed as those of bthd. What is written (o; dq, dk and dv) must have
+     * each element in a place of its own, row beside row or head beside head
      */
     strides?: Partial<Record<"q" | "k" | "v" | "o" | "do" | "dq" | "dk" | "dv", Strides>>;
     /**
@@ -67,17 +69,19 @@ export type Spec = {
      */
     attn?: boolean;
     /**
-     * keys to the left and right; −1 = open (default)
+     * keys to the left and right; −1 = open (default).
+     * No kernel of this library takes another: Unsupported
      */
     window?: readonly [number, number];
     /**
-     * 0 = off (default)
+     * 0 = off (default). No kernel of this library takes another
      */
     softcap?: number;
     /**
-     * "none" (default)
+     * "none" (default), or the shape of what is
+     * added to the scores. No kernel of this library takes another than none
      */
-    bias?: string;
+    bias?: "none" | "tt" | "htt" | "bhtt" | "b11t";
     /**
      * of q, k, v, o and the gradients: "f32" (default) or "f16"; lse and attn
      * are f32 always
@@ -245,7 +249,8 @@ export type Plan = {
     family: string;
     /**
      * query rows and keys that a workgroup owns (a
-     * backward owns them in different passes); null where work goes by elements
+     * backward owns them in different passes); null where work goes by elements, and where the
+     * workgroups that own them write no output (fa2_forward_split)
      */
     tile: {
         Br: number;
@@ -314,7 +319,7 @@ export type Operation = {
     } | null;
     dispatches: number;
     /**
-     * allocated until `destroy`, beside the uniform
+     * allocated until `destroy`, beside the uniforms
      */
     scratchBytes: number;
     /**
@@ -328,11 +333,13 @@ export type Operation = {
     encode: Encode;
     /**
      * the same work cut at workgroups, so that a long
-     * operation can be submitted in parts, in this order; default 2e9 operations each
+     * operation can be submitted in parts, in this order; default 2e9 operations each. The same cut
+     * has one uniform, which is kept until `destroy`
      */
     steps: (maxWork?: number) => Step[];
     /**
-     * frees the uniform and the scratch
+     * frees uniforms and scratch; after it `encode`, `steps` and what
+     * `steps` returned throw SpecError
      */
     destroy: () => void;
 };

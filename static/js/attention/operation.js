@@ -1,5 +1,6 @@
 // @ts-check
 /** A compiled plan: binds the caller's buffers and records dispatches into the caller's encoder. */
+import { boundBuffers } from "./bound-buffers.js";
 import { SpecError } from "./errors.js";
 import { PARAMS_BYTES, PARAMS_STRIDE, packParams } from "./params.js";
 import { cutPlan } from "./steps.js";
@@ -43,8 +44,17 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
     }),
   );
 
-  /** One Params for each slice. @param {readonly Slice[]} slices */
+  /**
+   * One Params for each slice. As many slices of each pass are always the same ones: their uniform is
+   * made once, however often and by whatever bound they are asked for.
+   * @type {Map<string, GPUBuffer>}
+   */
+  const uniforms = new Map();
+  /** @param {readonly Slice[]} slices */
   const uniformOf = (slices) => {
+    const key = plan.passes.map((_, n) => slices.filter(({ pass }) => pass === n).length).join();
+    const known = uniforms.get(key);
+    if (known !== undefined) return known;
     const bytes = new ArrayBuffer(PARAMS_STRIDE * slices.length);
     slices.forEach(({ first, end, grid }, n) => {
       const own = { first_workgroup: first, end_workgroup: end, grid_width: grid[0] };
@@ -52,7 +62,15 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
     });
     const uniform = create("params", bytes.byteLength, UNIFORM_COPY_DST);
     device.queue.writeBuffer(uniform, 0, bytes);
+    uniforms.set(key, uniform);
     return uniform;
+  };
+
+  let destroyed = false;
+  const checkAlive = () => {
+    if (destroyed) {
+      throw new SpecError(`this operation of ${plan.kernel} was destroyed; prepare another one`);
+    }
   };
 
   /**
@@ -64,8 +82,8 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
    * @param {GPUComputePassTimestampWrites} [timestampWrites]
    */
   const record = (encoder, buffers, uniform, slices, at, timestampWrites) => {
-    const step = device.limits.minStorageBufferOffsetAlignment;
-    const bound = { ...resolveBuffers(plan, buffers, step), ...scratch };
+    checkAlive();
+    const bound = { ...boundBuffers(plan, buffers, device.limits), ...scratch };
     const pass = encoder.beginComputePass({ label: plan.kernel, timestampWrites });
     slices.forEach((slice, n) => {
       const { pipeline, layout } = compiled[slice.pass];
@@ -97,6 +115,7 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
     encode: (encoder, buffers, timestampWrites) =>
       record(encoder, buffers, wholeUniform, whole, 0, timestampWrites),
     steps: (maxWork = DEFAULT_WORK) => {
+      checkAlive();
       const slices = cutPlan(plan, dimension, maxWork);
       const uniform = uniformOf(slices);
       return slices.map((slice, n) => ({
@@ -106,49 +125,11 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
       }));
     },
     destroy: () => {
+      destroyed = true;
+      uniforms.clear();
       for (const buffer of own.splice(0)) memory.release(buffer);
       onDestroy(operation);
     },
   };
   return operation;
-}
-
-/**
- * The caller's buffers by binding, checked against the plan.
- * @param {Plan} plan
- * @param {Buffers} buffers
- * @param {number} step bytes; every binding begins at a multiple of it
- * @returns {Record<string, GPUBufferBinding>}
- * @throws {SpecError} one is missing, too small or begins elsewhere
- */
-function resolveBuffers(plan, buffers, step) {
-  const all = plan.passes.flatMap((pass) => pass.bindings.map(({ name }) => name));
-  const names = new Set(all.filter((name) => !(name in plan.scratch)));
-  /** @type {Record<string, GPUBufferBinding>} */
-  const bound = {};
-  for (const name of names) {
-    const shared = "qkv" in plan.buffers && ["q", "k", "v"].includes(name);
-    const given = buffers[name] ?? (shared ? buffers.qkv : undefined);
-    if (given === undefined) {
-      throw new SpecError(
-        `buffer ${name} is missing: this operation binds ${[...names].join(", ")}`,
-      );
-    }
-    const binding = "buffer" in given ? given : { buffer: given };
-    const { offset = 0 } = binding;
-    // WebGPU would drop the whole submit, and say so where few look.
-    if (offset % step !== 0) {
-      throw new SpecError(
-        `buffer ${name} is bound from byte ${offset} on, this device takes multiples of ${step} ` +
-          "(minStorageBufferOffsetAlignment); bind it from an earlier byte and give strides.offset",
-      );
-    }
-    const size = binding.size ?? binding.buffer.size - offset;
-    const needed = plan.buffers[shared ? "qkv" : name];
-    if (size < needed) {
-      throw new SpecError(`buffer ${name} has ${size} bytes bound, this operation needs ${needed}`);
-    }
-    bound[name] = binding;
-  }
-  return bound;
 }

@@ -35,7 +35,7 @@ export function cutPlan(plan, dimension, maxWork) {
 }
 
 /**
- * The squarest-in-y fold: as few rows as possible, then as few spare workgroups as possible.
+ * As few rows (y) as possible, and then as few spare workgroups as possible.
  * @param {number} workgroups
  * @param {number} dimension most in one dimension
  * @returns {[number, number]}

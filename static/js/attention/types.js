@@ -31,12 +31,16 @@
  * @property {"bthd" | "bhtd" | "packed"} [layout] [B,T,H·D] (default), [B,H,T,D], or q|k|v side by
  *   side in each row of one buffer [B,T,(H+2·Hkv)·D] with o as bthd
  * @property {Partial<Record<"q" | "k" | "v" | "o" | "do" | "dq" | "dk" | "dv", Strides>>} [strides]
- *   replaces the layout's; do and dq lie as o does, dk and dv as k and v of bthd or bhtd
+ *   replaces the layout's, of each tensor by itself. Without: do and dq lie as the layout's o does, dk
+ *   and dv as its k and v, with packed as those of bthd. What is written (o; dq, dk and dv) must have
+ *   each element in a place of its own, row beside row or head beside head
  * @property {boolean} [attn] forward: also write the attention matrix [B,H,Tq,Tk]; backward: that
  *   matrix is given, where a kernel needs it. Default false
- * @property {readonly [number, number]} [window] keys to the left and right; −1 = open (default)
- * @property {number} [softcap] 0 = off (default)
- * @property {string} [bias] "none" (default)
+ * @property {readonly [number, number]} [window] keys to the left and right; −1 = open (default).
+ *   No kernel of this library takes another: Unsupported
+ * @property {number} [softcap] 0 = off (default). No kernel of this library takes another
+ * @property {"none" | "tt" | "htt" | "bhtt" | "b11t"} [bias] "none" (default), or the shape of what is
+ *   added to the scores. No kernel of this library takes another than none
  * @property {string} [dtype] of q, k, v, o and the gradients: "f32" (default) or "f16"; lse and attn
  *   are f32 always
  * @property {"forward" | "backward"} [op] "forward" (default), or "backward": dq, dk, dv from do and
@@ -145,7 +149,8 @@
  * @property {string} kernel name of the chosen kernel
  * @property {string} family "fa2" or "baseline"
  * @property {{Br: number, Bc: number} | null} tile query rows and keys that a workgroup owns (a
- *   backward owns them in different passes); null where work goes by elements
+ *   backward owns them in different passes); null where work goes by elements, and where the
+ *   workgroups that own them write no output (fa2_forward_split)
  * @property {readonly Pass[]} passes in order
  * @property {number} dispatches of `encode`
  * @property {Readonly<Record<string, number>>} buffers bytes that each binding must have at least;
@@ -163,14 +168,16 @@
  */
 
 /**
- * Buffers of the caller. A GPUBuffer means all of it. With layout "packed", `qkv` may stand for
- * q, k and v. What is written must lie in other buffers than what is read, and each output in one
- * of its own: WebGPU forbids one buffer to be read and written in a dispatch.
+ * Buffers of the caller, created with the usage STORAGE. A GPUBuffer means all of it. With layout
+ * "packed", `qkv` may stand for q, k and v. What is written must lie in other buffers than what is
+ * read, and share no bytes with another output: WebGPU forbids both within a dispatch.
  * @typedef {Partial<Record<TensorName | "qkv", GPUBuffer | GPUBufferBinding>>} Buffers
  */
 
 /**
  * Records one compute pass; `timestampWrites` are that pass's, for a device with timestamp-query.
+ * Throws SpecError before it begins the pass: a buffer that is missing, too small or that WebGPU would
+ * not bind, an operation that was destroyed.
  * @typedef {(encoder: GPUCommandEncoder, buffers: Buffers,
  *   timestampWrites?: GPUComputePassTimestampWrites) => void} Encode
  */
@@ -183,20 +190,23 @@
  */
 
 /**
- * A compiled plan. The same operation serves any number of buffers, one after another: a backward
- * keeps its scratch from one `encode` to the next, but nothing in it.
+ * A compiled plan. The same operation serves any number of buffers, one after another: one with
+ * scratch (a backward, a forward that splits the keys) keeps it from one `encode` to the next, but
+ * nothing in it.
  * @typedef {object} Operation
  * @property {Plan} plan
  * @property {string} kernel
  * @property {{Br: number, Bc: number} | null} tile
  * @property {number} dispatches
- * @property {number} scratchBytes allocated until `destroy`, beside the uniform
+ * @property {number} scratchBytes allocated until `destroy`, beside the uniforms
  * @property {string} shaderSha256 of the composed text; of several: of their digests, a line each
  * @property {Encode} encode adds everything to the caller's encoder, in one compute pass; submits
  *   nothing
  * @property {(maxWork?: number) => Step[]} steps the same work cut at workgroups, so that a long
- *   operation can be submitted in parts, in this order; default 2e9 operations each
- * @property {() => void} destroy frees the uniform and the scratch
+ *   operation can be submitted in parts, in this order; default 2e9 operations each. The same cut
+ *   has one uniform, which is kept until `destroy`
+ * @property {() => void} destroy frees uniforms and scratch; after it `encode`, `steps` and what
+ *   `steps` returned throw SpecError
  */
 
 /**

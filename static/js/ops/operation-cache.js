@@ -61,7 +61,7 @@ export class OperationCache {
   /** @param {string} key @param {Spec} spec @param {string} kernel @returns {Entry["prepared"]} */
   #prepare(key, spec, kernel) {
     const prepared = this.#attention.prepare(spec, { kernel }).then((operation) => ({
-      steps: operation.steps(), // each call of it makes a uniform
+      steps: operation.steps(),
       destroy: operation.destroy,
     }));
     prepared.catch(() => this.#entries.delete(key)); // what failed may be tried again
