@@ -76,8 +76,9 @@ def history(
         console.print(f"{count} runs forgotten; {kept.path} stays, empty")
         return
     if run is not None:
-        found = kept.get(kept.find(run))
-        assert found is not None, "found a moment ago"
+        if plot or wanted != Filter():
+            raise CaseError(f"{run} is one run, which takes neither a filter nor --plot")
+        found = kept.named(run)
         if as_json:
             typer.echo(json.dumps(told(found.to_dict()), indent=2, ensure_ascii=False))
         else:

@@ -38,8 +38,7 @@ def repro(
     `fa2 history` lists the runs. The file names no folder of yours.
     """
     kept_runs = History(open_history())
-    kept = kept_runs.get(kept_runs.find(run))
-    assert kept is not None, "found a moment ago"
+    kept = kept_runs.named(run)
     file = out or Path(f"{name_of(kept)}.zip")
     data = write_repro(kept_runs, kept)
     write_each((file, lambda path: write_bytes(path, data)))

@@ -17,7 +17,7 @@ from server.history_own import FOLDER, MANIFEST
 from server.history_place import history_file
 from server.paths import STATIC
 from server.replay import plan
-from server.repro import write_repro
+from server.repro import check_repeatable, pack
 from server.repro_file import parse_repro
 from server.selection import kernel_names
 
@@ -63,11 +63,7 @@ def _kept(word: str, path: Path | None, with_tiles: bool) -> Side:
     if path is None:
         raise CaseError(f"{word!r} may be a run, but no history is kept here")
     history = History(path)
-    run = history.find(word)
-    kept = history.get(run)
-    if kept is None:  # deleted a moment ago
-        raise CaseError(f"the history {path} has no run {run!r} any more")
-    return kept_side(history, kept, with_tiles=with_tiles)
+    return kept_side(history, history.named(word), with_tiles=with_tiles)
 
 
 def kept_side(history: History, kept: Kept, *, with_tiles: bool = True) -> Side:
@@ -76,7 +72,9 @@ def kept_side(history: History, kept: Kept, *, with_tiles: bool = True) -> Side:
     texts = history.texts(kept.row["run"])
     if MANIFEST in texts:
         return Side(f"{label} ({kept.row['own']})", options={"own": _own(kept.row["own"], texts)})
-    repro = parse_repro(write_repro(history, kept), label)
+    check_repeatable(kept)
+    # Read as what comes from elsewhere is; its outputs, which may be large, are not compared.
+    repro = parse_repro(pack(kept, texts, {}), label)
     how = plan(repro, STATIC, with_tiles=with_tiles)
     options = {"shaders": how.shaders, "tuned": how.tuned}
     return Side(f"{label} ({how.case.kernel})", how.case.kernel, options, tuple(how.notes))

@@ -6,6 +6,7 @@ A connection lives as long as a call: other processes write to the file meanwhil
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
 import time
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from server.errors import CaseError, HistoryError
 from server.history_filter import Filter
-from server.history_limits import sweep
+from server.history_limits import Limits, sweep
 from server.history_schema import BUSY_MS, MIGRATIONS, opened, version_of
 from server.report import jsonable
 
@@ -111,6 +112,13 @@ class History:
             )
         return found[0]
 
+    def named(self, name: str) -> Kept:
+        """The run that ``find`` finds. Raises CaseError as it does."""
+        kept = self.get(run := self.find(name))
+        if kept is None:  # deleted a moment ago
+            raise CaseError(f"the history {self.path} has no run {run!r} any more")
+        return kept
+
     def get(self, run: str) -> Kept | None:
         """The run with this whole id."""
         with self._reading() as database:
@@ -171,9 +179,7 @@ class History:
             sql = "SELECT name, packed FROM outputs WHERE seq = ?"
             found = {}
             for row in database.execute(sql, (kept.row["seq"],)):
-                told = kept.digests[row["name"]]
-                flat = np.frombuffer(zlib.decompress(row["packed"]), np.dtype(told["dtype"]))
-                found[row["name"]] = flat.reshape(told["shape"])
+                found[row["name"]] = _array(row["packed"], kept.digests[row["name"]])
             return found
 
     def delete(self, run: str) -> bool:
@@ -259,11 +265,29 @@ def unpacked(packed: bytes) -> str:
     """A text. Raises ValueError for one of more than 4 MiB, and for a piece of one: the file may be
     anybody's.
     """
+    return _inflated(packed, MOST_TEXT, "a text").decode("utf-8", "replace")
+
+
+def _array(packed: bytes, told: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """An output of the type and shape that are told. Raises ValueError for what is none."""
+    most = Limits().run_output_bytes
+    try:
+        dtype, shape = np.dtype(told["dtype"]), told["shape"]
+        size_bytes = math.prod(shape) * dtype.itemsize
+        if not 0 <= size_bytes <= most:
+            raise ValueError(f"an output of {size_bytes} bytes, where {most} are kept at most")
+        data = _inflated(packed, size_bytes, "an output")
+        return np.frombuffer(data, dtype).reshape(shape)
+    except TypeError as error:
+        raise ValueError(f"an output without type or shape: {error}") from None
+
+
+def _inflated(packed: bytes, most: int, what: str) -> bytes:
     unpacking = zlib.decompressobj()
-    data = unpacking.decompress(packed, MOST_TEXT)
-    if not unpacking.eof:
-        raise ValueError(f"a text is incomplete, or has more than {MOST_TEXT} bytes")
-    return data.decode("utf-8", "replace")
+    data = unpacking.decompress(packed, most + 1)  # the end is seen with one to spare
+    if not unpacking.eof or len(data) > most:
+        raise ValueError(f"{what} is incomplete, or has more than {most} bytes")
+    return data
 
 
 def told(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,13 +68,18 @@ on the seed in the case alone, so inputs are not in this file.
 
 def write_repro(history: History, kept: Kept) -> bytes:
     """The zip file. Raises HistoryError, and CaseError for what no zip can repeat."""
+    check_repeatable(kept)
+    texts = history.texts(kept.row["run"])
+    return pack(kept, texts, history.outputs(kept))
+
+
+def check_repeatable(kept: Kept) -> None:
+    """Raises CaseError for what no zip can repeat."""
     if why := NOT_REPEATED.get(kept.row["kind"]):
         raise CaseError(
             f"{kept.row['run'][:8]} is {why}; `fa2 history --kind run,bench` lists what can be "
             "packed up"
         )
-    texts = history.texts(kept.row["run"])
-    return pack(kept, texts, history.outputs(kept))
 
 
 def pack(kept: Kept, texts: Mapping[str, str], outputs: Mapping[str, npt.NDArray[Any]]) -> bytes:

@@ -20,6 +20,7 @@ from server.cli import app
 from server.compare_run import Compared, run_both
 from server.compare_sides import Side, read_side
 from server.errors import CaseError, HarnessError
+from server.history import History
 from server.outputs import outputs_of
 from server.report import Report
 
@@ -155,7 +156,9 @@ def test_a_kernel_s_name_and_a_file_are_sides(tmp_path: Path) -> None:
     assert side.options["own"]["files"] == {"mine.wgsl": KERNEL}
 
 
-def test_a_run_of_the_history_brings_the_texts_that_it_ran(tmp_path: Path) -> None:
+def test_a_run_of_the_history_brings_the_texts_that_it_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "history.db"
     run, report = finished(str(CASE), shaders={"common/masking.wgsl": "// edited\n"})
     keep(file, (run, report))
@@ -163,6 +166,8 @@ def test_a_run_of_the_history_brings_the_texts_that_it_ran(tmp_path: Path) -> No
     assert side.label == f"run {run.id[:8]} (fa2_forward)"
     assert side.kernel == "fa2_forward"
     assert side.options["shaders"] == {"common/masking.wgsl": "// edited\n"}
+    assert read_side("last", file) == side
+    monkeypatch.setattr(History, "outputs", lambda *_: pytest.fail("unpacked for nothing"))
     assert read_side("last", file) == side
 
 

@@ -77,6 +77,16 @@ def test_one_report_is_shown_with_its_circumstances(path: Path) -> None:
     assert json.loads(fa2("history", "last", "--json"))["report"]["status"] == "fail"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["--status", "fail"], ["--kind", "bench"], ["--case", "f*"], ["--since", "7d"], ["--plot"]],
+)
+def test_a_run_by_its_name_takes_no_filter(path: Path, words: list[str]) -> None:
+    keep(path, finished())
+    with pytest.raises(CaseError, match="last is one run, which takes neither a filter nor"):
+        fa2("history", "last", *words)
+
+
 def test_an_empty_history_says_where_it_would_be(path: Path) -> None:
     assert str(path) in fa2("history").replace("\n", "")
 

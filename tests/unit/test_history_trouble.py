@@ -6,14 +6,16 @@ import gc
 import logging
 import sqlite3
 import time
+import tracemalloc
 import weakref
+import zlib
 from pathlib import Path
 
 import pytest
 from kept_runs import CASE, finished, keep
 
 from server import history_schema, history_writer
-from server.errors import HistoryError
+from server.errors import CaseError, HistoryError
 from server.history import History
 from server.history_schema import MIGRATIONS, connect, version_of
 from server.history_writer import HistoryWriter
@@ -76,6 +78,61 @@ def test_a_text_that_cannot_be_unpacked_is_told_with_the_way_out(path: Path) -> 
     database.close()
     with pytest.raises(HistoryError, match="fa2 history --clear"):
         history.get(run.id)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("<f4", "[1, 8, 2, 3]"),  # less than what is packed
+        ("<f4", "[1, 8, 2, 5]"),  # more
+        ("<f4", "[1073741824, 1073741824]"),  # more than is ever kept
+        ("<f4", "[-8, 8]"),
+        ("<f4", '"8"'),
+        ("<f4", "[64.0]"),
+        ("O", "[64]"),
+        ("four", "[64]"),
+    ],
+)
+def test_an_output_is_unpacked_only_as_far_as_its_shape_says(
+    path: Path, dtype: str, shape: str
+) -> None:
+    run, report = finished(status="fail")
+    history = keep(path, (run, report))
+    assert set(history.outputs(history.named(run.id))) == {"o", "lse"}
+    with sqlite3.connect(path) as database:
+        told = f'{{"dtype": "{dtype}", "shape": {shape}, "sha256": "{"0" * 64}"}}'
+        digests = f'{{"o": {told}, "lse": {told}}}'
+        database.execute("UPDATE reports SET digests = ?", (digests,))
+    database.close()
+    with pytest.raises(HistoryError, match="this program did not write"):
+        history.outputs(history.named(run.id))
+
+
+def test_a_bomb_is_not_unpacked(path: Path) -> None:
+    run, report = finished(status="fail")
+    history = keep(path, (run, report))
+    bomb = zlib.compress(bytes(200 << 20), 9)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE outputs SET packed = ?", (bomb,))
+    database.close()
+    kept = history.named(run.id)
+    tracemalloc.start()
+    try:
+        with pytest.raises(HistoryError, match=r"has more than [0-9]+ bytes"):
+            history.outputs(kept)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_run_that_is_deleted_while_it_is_looked_for_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, report = finished()
+    history = keep(path, (run, report))
+    monkeypatch.setattr(History, "get", lambda *_: None)
+    with pytest.raises(CaseError, match=f"has no run '{run.id}' any more"):
+        history.named("last")
 
 
 def test_the_writer_holds_no_outputs_while_it_waits_for_the_next_run(path: Path) -> None:
