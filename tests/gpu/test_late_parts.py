@@ -80,3 +80,12 @@ def test_a_comparison_that_cannot_be_shown_says_so_and_the_next_one_is_shown(tab
         assert tab.page.is_visible("#compare-result") is shown
         if not shown:
             forgive(tab, pattern)
+
+
+def test_the_editor_is_loaded_for_who_is_led_to_it_though_it_is_out_of_view(tab: Tab) -> None:
+    """A link scrolls to where the section was: what is above it may grow meanwhile."""
+    tab.page.set_viewport_size({"width": 800, "height": 300})
+    tab.open(f"&case={CASE}")
+    tab.page.evaluate("document.getElementById('kernel').focus({ preventScroll: true })")
+    tab.page.locator("#kernel-editor .cm-content").wait_for()
+    assert tab.page.evaluate("scrollY") == 0

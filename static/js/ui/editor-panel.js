@@ -21,7 +21,7 @@ const STATES = { shipped: "as on disk", edited: "✎ edited", contested: "✎ ed
  * @property {() => void} onTake  what was saved on disk replaces the edits
  * @property {() => void} onKeep  the edits stay
  * @property {() => void} onChanges  what differs from disk is to be shown, or no longer
- * @property {() => void} onVisible  once: the section came into view
+ * @property {() => void} onVisible  the section came into view, or was asked for
  */
 
 /** Everything of the section but the editor itself. */
@@ -59,6 +59,8 @@ export class EditorPanel {
       onVisible();
     });
     seen.observe(this.host);
+    // Its link was followed: what is above may have grown meanwhile, and have pushed it out of view.
+    byId("kernel").addEventListener("focusin", onVisible, { once: true });
   }
 
   /** Whether a saved file makes the case on show run again. */
