@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.pages import Pages
 from server.problems import Problem
-from server.schemas import CasesOut, EnvironmentIn, LabelIn, PageOut
+from server.schemas import CasesOut, EnvironmentIn, Label, LabelIn, PageOut
 from server.strict_json import StrictRoute
 from server.suites import SUITES
 
@@ -40,11 +40,11 @@ class EventStream(Response):
 
 @router.get("/pages/{page}/jobs")
 async def jobs(
-    page: PageId, request: Request, label: Annotated[str, Query(max_length=200)] = ""
+    page: PageId, request: Request, label: Annotated[Label, Query()] = ""
 ) -> EventStream:
     """Server-sent events ``job``, ``cancel``, ``verdict``, ``replaced`` and ``bye``."""
     ping_s: float = request.app.state.settings.ping_s
-    return EventStream(request.app.state.pages, page, label, ping_s)
+    return EventStream(request.app.state.pages, page, label.strip(), ping_s)
 
 
 @router.post("/pages/{page}/environment", status_code=204)

@@ -18,6 +18,7 @@ def _not_too_long(text: str) -> str:
 
 
 Short = Annotated[str, Field(max_length=200)]
+Label = Annotated[str, Field(max_length=60)]
 Text = Annotated[str, Field(max_length=20_000)]
 WGSL = Annotated[str, AfterValidator(_not_too_long), Field(max_length=MAX_TEXT)]
 Feature = Annotated[str, Field(pattern=f"^{FEATURE}$")]  # a word of a shell, too
@@ -191,7 +192,7 @@ class RunsCreated(BaseModel):
 class LabelIn(FromPage):
     """What people call a page; "" gives it no name."""
 
-    label: Annotated[str, Field(max_length=60)]
+    label: Label
 
 
 class PageOut(BaseModel):

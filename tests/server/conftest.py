@@ -61,13 +61,13 @@ class Live:
         return page
 
     def raw(self, data: bytes) -> bytes:
-        """What the server says to bytes that no client library would send; b"" if it waits for
-        more of them.
+        """What the server says to bytes that no client library would send; b"" if it hangs up
+        without a word. Raises TimeoutError where it does neither.
         """
         answer = b""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=0.5) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(data)
-            with contextlib.suppress(ConnectionResetError, TimeoutError):
+            with contextlib.suppress(ConnectionResetError):
                 while not _complete(answer) and (chunk := connection.recv(65536)):
                     answer += chunk
         return answer

@@ -59,7 +59,10 @@ def test_a_page_is_listed_with_its_name_and_with_what_it_does(live: Live) -> Non
 
 
 def test_a_name_is_bounded_and_needs_a_page(live: Live) -> None:
-    page = live.page()
+    long = {"label": "x" * 61}
+    assert live.client.get(f"/api/pages/{'p' * 20}/jobs", params=long).status_code == 422
+    page = live.page(label="  pixel8 ")
+    assert listed(live, page.id)["label"] == "pixel8"
     refused = live.client.post(f"/api/pages/{page.id}/label", json={"label": "x" * 61})
     assert refused.status_code == 422
     assert live.client.post("/api/pages/nobody/label", json={"label": "x"}).status_code == 404

@@ -95,6 +95,35 @@ def test_a_harness_has_what_was_told_there(phone: object, live: Live) -> None:
         assert found.traced == ("fa2_forward",)
 
 
+OWN = """@group(0) @binding(0) var<storage, read> q: array<f32>;
+@group(0) @binding(1) var<storage, read_write> o: array<f32>;
+@compute @workgroup_size(16) fn main() { dbg_u(5u, 9u); o[0] = q[0]; }
+"""
+
+
+def test_values_of_dbg_in_a_kernel_of_ones_own_come_from_there_too(
+    live: Live, tmp_path: Path
+) -> None:
+    def tells(page: FakePage, job: dict[str, Any]) -> None:
+        (size,) = (spec["bytes"] for spec in job["want"] if spec["name"] == "trace")
+        words = np.zeros(size // 4, np.uint32)
+        words[0] = 1
+        words[8:12] = (241 << 24 | 3, 5, 2, 9)
+        page.work(job, trace=words.tobytes())
+
+    kernel = tmp_path / "mine.wgsl"
+    kernel.write_text(OWN, encoding="utf-8")
+    page = live.page(label="tablet")
+    introduce(page)
+    working = Working(page, tells)
+    where = ["--page", "tablet", "--server", live.url]
+    done = CliRunner().invoke(app, ["check", str(kernel), str(CASE), "--grid", "1", *where])
+    working.end()
+    assert done.exit_code == 0, done.output
+    assert "dbg() told 1 values:" in done.output
+    assert "  tag 5  workgroup 2  invocation 3  9\n" in done.output
+
+
 def test_what_the_server_no_longer_keeps_is_no_trace_and_says_so(
     phone: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
