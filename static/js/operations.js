@@ -1,4 +1,5 @@
 // @ts-check
+import { librarySpec } from "./case-spec.js";
 
 /** @typedef {import("./attention/index.js").Attention} Attention */
 /** @typedef {import("./attention/index.js").Operation} Operation */
@@ -25,12 +26,13 @@ export async function operationsOfJob(device, attention, { own, trace, ...job })
  * that of its own family.
  *
  * @param {Attention} attention
- * @param {Spec} spec
+ * @param {Spec} job  its case
  * @param {string} kernel
  * @param {boolean} [trace] kernels that can tell their tiles do
  * @returns {Promise<Operation[]>}
  */
-export async function operationsOf(attention, spec, kernel, trace = false) {
+export async function operationsOf(attention, job, kernel, trace = false) {
+  const spec = librarySpec(job);
   if (spec.op !== "backward") return [await attention.prepare(spec, { kernel, trace })];
   const { family } = attention.plan(spec, { kernel });
   return Promise.all([

@@ -1,5 +1,6 @@
 // @ts-check
 import { createAttention, requiredLimits } from "./attention/index.js";
+import { librarySpec } from "./case-spec.js";
 import { openErrorScopes } from "./error-scopes.js";
 import { inputDigest, makeInputs } from "./inputs.js";
 import { JobBuffers, outputLimits } from "./job-buffers.js";
@@ -330,7 +331,7 @@ export function neededLimits(job, adapter, tuned = {}) {
     ...traceLimits(job, available),
     ...(job.own
       ? ownLimits(available)
-      : requiredLimits(job.spec, adapter, { kernel: job.kernel, tuned })),
+      : requiredLimits(librarySpec(job.spec), adapter, { kernel: job.kernel, tuned })),
   };
   for (const [name, bytes] of Object.entries(outputLimits(job.want))) {
     needed[name] = Math.max(needed[name] ?? 0, bytes);

@@ -1,4 +1,5 @@
 // @ts-check
+import { librarySpec } from "./case-spec.js";
 import { loaded } from "./lazy.js";
 
 /** @typedef {import("./attention/index.js").Message} Message */
@@ -39,7 +40,8 @@ export class ShaderCheck {
    * @returns {Promise<Checked>}
    * @throws {import("./attention/index.js").Unsupported} no kernel takes the case
    */
-  async check({ spec, kernel }, edited) {
+  async check({ spec: job, kernel }, edited) {
+    const spec = librarySpec(job);
     const { diagnose } = await loaded("the library", import("./attention/index.js"));
     const { device, adapter } = await this.devices.acquire({});
     const { table: tuned } = await this.tables.of(adapter);

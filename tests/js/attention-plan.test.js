@@ -158,7 +158,11 @@ test("explicit strides replace the layout's and size the buffer", () => {
   );
   assert.equal(buffers.k, 4 * (7 + 1000 + 2 * 100 + 20 + 4));
   assert.equal(buffers.v, 4 * 2 * 3 * 8);
-  refused({ Tq: 3, D: 4, strides: { lse: strides.k } }, SpecError, /strides\.lse: must be one of/);
+  refused(
+    { Tq: 3, D: 4, strides: { lse: strides.k } },
+    SpecError,
+    /strides\.lse: there is no such key, it has q, k/,
+  );
   refused({ Tq: 3, D: 4, strides: { q: { batch: 1, row: -1, head: 0 } } }, SpecError, /q\.row=-1/);
 });
 
@@ -183,7 +187,11 @@ test("scale is rounded to float32 and may be zero or negative", () => {
   assert.equal(planOn({ Tq: 3, D: 48, scale: 0.1 }).params.scale, Math.fround(0.1));
   assert.equal(planOn({ Tq: 3, D: 48, scale: 0 }).params.scale, 0);
   assert.equal(planOn({ Tq: 3, D: 48, scale: -3 }).params.scale, -3);
-  refused({ Tq: 3, D: 48, scale: 1e39 }, SpecError, /scale=1e\+39: must be finite in float32/);
+  refused(
+    { Tq: 3, D: 48, scale: 1e39 },
+    SpecError,
+    /scale=1e\+39: must be a number that is finite in float32/,
+  );
 });
 
 test("the causal corner becomes an offset", () => {
@@ -221,13 +229,13 @@ test("what no kernel takes is refused by name, with the value and the way out", 
   refused({ ...shape, dtype: "f16" }, Unsupported, /dtype=f16: kernel attn_fused_sv .* f32/, {
     kernel: "baseline",
   });
-  refused({ ...shape, op: "sideways" }, Unsupported, /op=sideways/);
+  refused({ ...shape, op: "sideways" }, SpecError, /op=sideways: must be one of forward, backward/);
 });
 
 test("what contradicts itself is refused with the value and the rule", () => {
   refused({ Tq: 8, D: 8, H: 4, Hkv: 3 }, SpecError, /H=4, Hkv=3: Hkv must divide H/);
   refused({ Tq: 8, Tk: 9, D: 8, layout: "packed" }, SpecError, /Tq=8, Tk=9: .*Tq = Tk/);
-  refused({ Tq: 0, D: 8 }, SpecError, /Tq=0: must be a whole number, 1 and up/);
+  refused({ Tq: 0, D: 8 }, SpecError, /Tq=0: must be a whole number, 1 to 2147483647/);
   refused({ Tq: 8, D: 2.5 }, SpecError, /D=2\.5/);
   refused({ D: 8 }, SpecError, /Tq=undefined/);
   refused({ Tq: 8, D: 8, align: "left" }, SpecError, /align=left: must be one of br, tl/);

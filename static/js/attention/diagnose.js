@@ -3,6 +3,7 @@
 import { checkTuned } from "./check-tuned.js";
 import { CompileError } from "./errors.js";
 import { factsOf } from "./facts.js";
+import { knownKeys } from "./known-keys.js";
 import { composePart, partOf } from "./parts.js";
 import { plainMessage } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
@@ -44,6 +45,7 @@ import { withoutTile } from "./tuned.js";
  * @throws {import("./errors.js").SpecError | import("./errors.js").Unsupported} there is no plan
  */
 export async function diagnose(device, spec, options = {}) {
+  knownKeys("options", options, ["kernel", "shaderBase", "shaders", "tuned", "adapter"]);
   const { kernel, shaderBase = SHADER_BASE, shaders = {}, tuned = {}, adapter = device } = options;
   const plan = buildPlan(spec, factsOf(adapter), kernel ? { kernel } : {}, checkTuned(tuned));
   const sources = new ShaderSources(shaderBase, shaders);

@@ -561,7 +561,8 @@ export declare function diagnose(device: GPUDevice, spec: Spec, options?: {
  *   instead of fetching
  * @param {TunedTable} [options.tuned] tiles measured on this adapter, as `fa2 tune` writes them
  * @returns {Attention}
- * @throws {SpecError} `tuned` names what this library does not have
+ * @throws {SpecError} an option that there is not; `tuned` names what this
+ *   library does not have
  */
 export declare function createAttention(device: GPUDevice, options?: {
     shaderBase?: URL;

@@ -14,6 +14,7 @@ import { checkTuned } from "./check-tuned.js";
 import { compilePlan, leftOut } from "./compile-plan.js";
 import { Unsupported } from "./errors.js";
 import { factsOf, withoutSubgroups } from "./facts.js";
+import { knownKeys } from "./known-keys.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
 import { Compositions } from "./parts.js";
@@ -52,9 +53,11 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
  *   instead of fetching
  * @param {TunedTable} [options.tuned] tiles measured on this adapter, as `fa2 tune` writes them
  * @returns {Attention}
- * @throws {import("./errors.js").SpecError} `tuned` names what this library does not have
+ * @throws {import("./errors.js").SpecError} an option that there is not; `tuned` names what this
+ *   library does not have
  */
 export function createAttention(device, options = {}) {
+  knownKeys("options", options, ["shaderBase", "shaders", "tuned"]);
   const { shaderBase = SHADER_BASE, shaders = {}, tuned = {} } = options;
   checkTuned(tuned);
   let facts = factsOf(device);

@@ -4,6 +4,7 @@ import { bufferBytes } from "./buffer-sizes.js";
 import { checkTuned } from "./check-tuned.js";
 import { choose } from "./choose.js";
 import { factsOf } from "./facts.js";
+import { knownKeys } from "./known-keys.js";
 import { completeSpec } from "./spec.js";
 
 /**
@@ -42,6 +43,7 @@ const TILE_LIMITS = /** @type {const} */ ([
  * @throws {import("./errors.js").Unsupported} no kernel takes it on this adapter
  */
 export function requiredLimits(spec, adapter, options = {}) {
+  knownKeys("options", options, ["extraBytes", "kernel", "tuned"]);
   const { extraBytes = 0, kernel = "auto", tuned } = options;
   const full = completeSpec(spec);
   const { scratch } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));

@@ -8,6 +8,7 @@ import { BINDINGS } from "./bindings.js";
 import { boundBytes, callersTooLarge, sizesOf, tooFar } from "./buffer-sizes.js";
 import { choose } from "./choose.js";
 import { Unsupported } from "./errors.js";
+import { knownKeys, mustBeFlag } from "./known-keys.js";
 import { PARAMS_STRIDE } from "./params.js";
 import { evaluateSize, numbersOf } from "./size-expression.js";
 import { completeSpec } from "./spec.js";
@@ -23,6 +24,8 @@ import { completeSpec } from "./spec.js";
  * @typedef {import("./tiles.js").Fit} Fit
  */
 
+const OPTIONS = ["kernel", "trace"];
+
 /**
  * Decides what runs.
  * @param {Spec} request
@@ -33,8 +36,10 @@ import { completeSpec } from "./spec.js";
  * @throws {import("./errors.js").SpecError} the request contradicts itself
  * @throws {Unsupported} no kernel takes it, or the device does not hold it
  */
-export function buildPlan(request, facts, { kernel: wanted = "auto" } = {}, tuned = undefined) {
+export function buildPlan(request, facts, options = {}, tuned = undefined) {
   const spec = completeSpec(request);
+  const { kernel: wanted = "auto", trace = false } = knownKeys("options", options, OPTIONS);
+  mustBeFlag("trace", trace);
   const { choice, fits, slices, scratch } = choose(spec, facts, wanted, tuned);
   const buffers = boundBytes(fits, spec);
   const why = callersTooLarge(buffers, facts.limits, spec) ?? tooFar(spec);

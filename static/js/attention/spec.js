@@ -1,6 +1,8 @@
 // @ts-check
 /** A request with every default filled in, or the sentence that says what is wrong with it. */
 import { SpecError } from "./errors.js";
+import { knownKeys, mustBeFlag } from "./known-keys.js";
+import { overlap } from "./overlap.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec
@@ -14,6 +16,20 @@ import { SpecError } from "./errors.js";
 /** @type {readonly Strided[]} */
 const STRIDED = ["q", "k", "v", "o", "do", "dq", "dk", "dv"];
 
+/** What kernels write of these. @type {Readonly<Record<string, readonly Strided[]>>} */
+const WRITTEN = { forward: ["o"], backward: ["dq", "dk", "dv"] };
+
+const STRIDES = ["offset", "batch", "row", "head"];
+
+/** @satisfies {readonly (keyof Spec)[]} */
+const FIELDS = /** @type {const} */ ([
+  ...["op", "B", "H", "Hkv", "Tq", "Tk", "D", "causal", "align", "scale", "layout", "strides"],
+  ...["attn", "window", "softcap", "bias", "dtype"],
+]);
+
+/** Sizes are below this, so that differences of them are i32. */
+const SIZES_END = 2 ** 31;
+
 /**
  * Fills in defaults and checks the request against itself (not against kernels or devices).
  * @param {Spec} spec
@@ -21,17 +37,19 @@ const STRIDED = ["q", "k", "v", "o", "do", "dq", "dk", "dv"];
  * @throws {SpecError} naming the value, the rule and the way out
  */
 export function completeSpec(spec) {
-  const { B = 1, H = 1, Tq, D } = spec;
+  const { B = 1, H = 1, Tq, D } = knownKeys("spec", spec, FIELDS);
   const { Hkv = H, Tk = Tq } = spec;
   for (const [name, value] of Object.entries({ B, H, Hkv, Tq, Tk, D })) {
-    if (!Number.isInteger(value) || value < 1 || value >= 2 ** 31) {
-      throw new SpecError(`${name}=${value}: must be a whole number, 1 and up`);
+    if (!Number.isInteger(value) || value < 1 || value >= SIZES_END) {
+      throw new SpecError(`${name}=${value}: must be a whole number, 1 to ${SIZES_END - 1}`);
     }
   }
   if (H % Hkv !== 0) {
     throw new SpecError(`H=${H}, Hkv=${Hkv}: Hkv must divide H, so that heads form equal groups`);
   }
   const { causal = true, attn = false, align = "br", layout = "bthd" } = spec;
+  mustBeFlag("causal", causal);
+  mustBeFlag("attn", attn);
   oneOf("align", align, ["br", "tl"]);
   oneOf("layout", layout, ["bthd", "bhtd", "packed"]);
   const { dtype = "f32" } = spec;
@@ -39,17 +57,29 @@ export function completeSpec(spec) {
   if (layout === "packed" && Tq !== Tk) {
     throw new SpecError(`layout=packed, Tq=${Tq}, Tk=${Tk}: q, k and v share rows, so Tq = Tk`);
   }
-  const scale = Math.fround(spec.scale ?? 1 / Math.sqrt(D));
-  if (!Number.isFinite(scale)) {
-    throw new SpecError(`scale=${spec.scale}: must be finite in float32`);
+  const given = spec.scale ?? 1 / Math.sqrt(D);
+  const scale = Math.fround(given);
+  if (typeof given !== "number" || !Number.isFinite(scale)) {
+    throw new SpecError(`scale=${given}: must be a number that is finite in float32, null = 1/√D`);
   }
   const { window = [-1, -1], softcap = 0, bias = "none", op = "forward" } = spec;
-  if (window.length !== 2 || !window.every((w) => Number.isInteger(w) && w >= -1)) {
-    throw new SpecError(`window=${window.join(":")}: two whole numbers, -1 = open on that side`);
+  const pair = Array.isArray(window) ? [...window] : [];
+  if (pair.length !== 2 || !pair.every((w) => Number.isInteger(w) && w >= -1)) {
+    const shown = Array.isArray(window) ? window.join(":") : window;
+    throw new SpecError(`window=${shown}: must be two whole numbers, -1 = open on that side`);
   }
-  if (!(softcap >= 0)) throw new SpecError(`softcap=${softcap}: must be 0 (off) or positive`);
+  if (!Number.isFinite(softcap) || softcap < 0) {
+    throw new SpecError(`softcap=${softcap}: must be 0 (off) or a positive number`);
+  }
+  oneOf("bias", bias, ["none", "tt", "htt", "bhtt", "b11t"]);
+  oneOf("op", op, ["forward", "backward"]);
   const shape = { B, H, Hkv, Tq, Tk, D };
-  const strides = { ...stridesOf(layout, shape), ...fullStrides(spec.strides ?? {}) };
+  const strides = { ...stridesOf(layout, shape), ...fullStrides(spec.strides) };
+  for (const tensor of WRITTEN[op]) {
+    const [row, head] = ["dk", "dv"].includes(tensor) ? [Tk, Hkv] : [Tq, H];
+    const why = overlap(tensor, strides[tensor], { batch: B, row, head }, D);
+    if (why !== null) throw new SpecError(why);
+  }
   return {
     ...shape,
     causal,
@@ -67,7 +97,7 @@ export function completeSpec(spec) {
   };
 }
 
-/** @param {string} name @param {string} value @param {string[]} allowed */
+/** @param {string} name @param {string} value @param {readonly string[]} allowed */
 function oneOf(name, value, allowed) {
   if (!allowed.includes(value)) {
     throw new SpecError(`${name}=${value}: must be one of ${allowed.join(", ")}`);
@@ -106,24 +136,23 @@ function stridesOf(layout, { H, Hkv, Tq, Tk, D }) {
 }
 
 /**
- * @param {NonNullable<Spec["strides"]>} given
+ * @param {Spec["strides"]} given
  * @returns {Partial<Record<Strided, Required<Strides>>>}
  */
-function fullStrides(given) {
+function fullStrides(given = {}) {
+  knownKeys("strides", given, STRIDED);
   /** @type {Partial<Record<Strided, Required<Strides>>>} */
   const full = {};
   for (const [tensor, strides] of Object.entries(given)) {
-    const known = STRIDED.find((t) => t === tensor);
-    if (known === undefined || strides === undefined) {
-      throw new SpecError(`strides.${tensor}: must be one of ${STRIDED.join(", ")}`);
-    }
-    const { offset = 0, batch, row, head } = strides;
+    if (strides === undefined) continue;
+    const what = `strides.${tensor}`;
+    const { offset = 0, batch, row, head } = knownKeys(what, strides, STRIDES);
     for (const [name, value] of Object.entries({ offset, batch, row, head })) {
       if (!Number.isInteger(value) || value < 0) {
         throw new SpecError(`strides.${tensor}.${name}=${value}: elements, 0 and up`);
       }
     }
-    full[known] = { offset, batch, row, head };
+    full[/** @type {Strided} */ (tensor)] = { offset, batch, row, head };
   }
   return full;
 }

@@ -48,7 +48,7 @@
  */
 
 /**
- * What decides among kernels and tiles.
+ * What decides among kernels and tiles. Here as in a Spec, a key that is not listed is refused.
  * @typedef {object} PlanOptions
  * @property {string} [kernel] "auto" (default), a family ("fa2", "baseline") or a kernel's name
  * @property {boolean} [trace] kernels that can tell their state after each tile do so (`prepare`)

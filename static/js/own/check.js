@@ -3,6 +3,7 @@
 
 import { compilerMessages } from "../attention/diagnose.js";
 import { SHADER_BASE, ShaderSources } from "../attention/shader-sources.js";
+import { librarySpec } from "../case-spec.js";
 import { Unreadable } from "./errors.js";
 import { planOwn } from "./plan.js";
 import { rowsOf } from "./understood.js";
@@ -20,7 +21,7 @@ import { rowsOf } from "./understood.js";
 /**
  * @param {GPUDevice} device
  * @param {import("./types.js").Own} own
- * @param {import("../attention/index.js").Spec} spec of the case that it would run on
+ * @param {import("../runner.js").Spec} spec of the case that it would run on
  * @returns {Promise<Checked>}
  */
 export async function checkOwn(device, own, spec) {
@@ -30,7 +31,7 @@ export async function checkOwn(device, own, spec) {
   const all = op === "backward" ? ["dq", "dk", "dv"] : ["o", "lse"];
   const want = outputs ? all.filter((name) => outputs.includes(name)) : all;
   try {
-    const plan = await planOwn(own, spec, { limits: device.limits, want, closure });
+    const plan = await planOwn(own, librarySpec(spec), { limits: device.limits, want, closure });
     const texts = new Map(plan.passes.map((pass) => [pass.composed.text, pass]));
     const found = await Promise.all(
       [...texts.values()].map((pass) => compilerMessages(device, pass.file, pass.composed)),

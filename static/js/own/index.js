@@ -8,6 +8,7 @@
 import { Unsupported } from "../attention/index.js";
 import { digest } from "../attention/pipelines.js";
 import { SHADER_BASE, ShaderSources } from "../attention/shader-sources.js";
+import { librarySpec } from "../case-spec.js";
 import { TRACE_TENSOR } from "../trace-buffer.js";
 import { compilePass, whyUnreadable } from "./compile.js";
 import { Unreadable } from "./errors.js";
@@ -25,12 +26,13 @@ import { planOwn } from "./plan.js";
  * @param {import("../attention/index.js").Attention} attention
  * @param {object} job
  * @param {Own} job.own
- * @param {Spec} job.spec
+ * @param {import("../runner.js").Spec} job.spec
  * @param {readonly {name: string}[]} job.want
  * @param {Record<string, string>} [job.shaders] edited files, which the kernel may use
  * @returns {Promise<Operation[]>}
  */
-export async function ownOperations(device, attention, { own, spec, want, shaders = {} }) {
+export async function ownOperations(device, attention, { own, want, shaders = {}, ...job }) {
+  const spec = librarySpec(job.spec);
   const sources = new ShaderSources(SHADER_BASE, { ...shaders, ...own.files });
   const names = want
     .map(({ name }) => name)
