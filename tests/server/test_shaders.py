@@ -64,7 +64,7 @@ def test_a_link_that_leads_out_of_the_folder_is_no_shader_file(static: Path) -> 
     assert set(found) - before == {"within.wgsl"}
     assert ShaderTexts(static).all().keys() & {"out.wgsl", "within.wgsl"} == {"within.wgsl"}
     with pytest.raises(CaseError, match="which is no shader file"):
-        shader_files.check(["out.wgsl"], static)
+        shader_files.check({"out.wgsl": ""}, static)
 
 
 def test_a_case_is_told_as_a_job_tells_it(live: Live) -> None:
