@@ -38,10 +38,10 @@ test("bounds are sizes over the constants; loops nest and follow one another", (
   );
 });
 
-test("other loops, and the mark elsewhere, are left alone", () => {
+test("other loops, and the mark in other comments, are left alone", () => {
   const texts = [
     "for (var n = 0u; n < 3u; n++) {\n  x;\n}",
-    "// @unroll\nx;",
+    "// about @unroll\nx;",
     "// for (;;) { // @unroll",
   ];
   for (const text of texts) assert.equal(composed(text), `${PARAMS}\n${text}`);

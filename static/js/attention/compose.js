@@ -6,6 +6,7 @@
  * structures, lines marked `@trace` are code where that is asked for (instrument.js). WGSL does not care about the order at module scope, so
  * the kernel keeps its own line numbers and the rest can be mapped back to its file.
  */
+import { strayDirective } from "./directives.js";
 import { ComposeError } from "./errors.js";
 import { callsDebug, DBG_FILE, noteCaller, withHooks } from "./instrument.js";
 import { PARAMS, paramsMismatch } from "./params.js";
@@ -40,12 +41,14 @@ export const CONSTANTS_FILE = "(constants)";
  * @param {readonly string[]} [options.also] files beside those that the kernel asks for
  * @param {boolean} [options.trace] lines marked `@trace` are code
  * @returns {Composed}
- * @throws {ComposeError} a `@use` that names no file or comes twice, a role without a file, a constant that the text never
- *   mentions or declares itself, a `struct Params` that differs from `params`
+ * @throws {ComposeError} a `@use` that names no file or comes twice, a role without a file, a word of
+ *   the composer that is none (directives.js), a constant that the text never mentions or declares
+ *   itself, a `struct Params` that differs from `params`
  */
 export function compose(file, constants, sources, options = {}) {
   const { roles = {}, enable = [], params = PARAMS, also = [], trace = false } = options;
   const files = usedFiles(file, sources, roles, also);
+  for (const name of files) refuseStray(name, sources[name]);
   const prefix = enable.map((name) => `enable ${name}; `).join("");
   const debugs = files.some((name) => name !== DBG_FILE && callsDebug(sources[name]));
   const parts = files.map((name) => {
@@ -98,6 +101,17 @@ export function compose(file, constants, sources, options = {}) {
   const numbers = numbersOf(constants);
   const unrolled = unroll(body, code, numbers, refuse);
   return { text: prefix + inRegisters(unrolled.text, unrolled.code, numbers), locate };
+}
+
+/** @param {string} file @param {string} text */
+function refuseStray(file, text) {
+  const stray = strayDirective(text);
+  if (stray === null) return;
+  const before = text.slice(0, stray.index).split("\n");
+  const line = before.length;
+  const column = before[line - 1].length + 1;
+  const source = text.split("\n")[line - 1].replace(/\r$/, "");
+  throw new ComposeError(stray.message, { file, line, column, source });
 }
 
 /** @param {Constant} constant */

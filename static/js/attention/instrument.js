@@ -22,7 +22,8 @@ export const DBG_BINDING = BINDINGS.dbg;
 /** The smallest buffer: its head, and room for one value. */
 export const DBG_LEAST_BYTES = 48;
 
-const HOOK = /^([ \t]*)\/\/ @trace (.*)$/gm;
+/** A line that tells state. */
+export const HOOK = /^([ \t]*)\/\/ @trace (.*)$/gm;
 const CALL = /\bdbg(?:_u|4)?\s*\(/;
 const DEFINITION = /\bfn\s+dbg(?:_u|4)?\s*\(/;
 const ENTRY = /@compute\b/;

@@ -12,7 +12,8 @@
  */
 import { evaluateSize } from "./size-expression.js";
 
-const MARK =
+/** An array that is marked. */
+export const REGISTERS =
   /\balias\s+(\w+)\s*=\s*array<\s*([\w<>]+)\s*,\s*([^;]+?)\s*>\s*;[ \t]*\/\/[ \t]*@registers[ \t]*$/gm;
 
 /**
@@ -24,7 +25,7 @@ const MARK =
 export function inRegisters(text, code, constants) {
   /** @type {{start: number, end: number, by: string}[]} */
   const edits = [];
-  for (const mark of text.matchAll(MARK)) {
+  for (const mark of text.matchAll(REGISTERS)) {
     const [, alias, element, size] = mark;
     const members = accesses(code, namesOf(code, alias), constants);
     if (members === null) continue;

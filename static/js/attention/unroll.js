@@ -16,7 +16,8 @@ import { evaluateSize } from "./size-expression.js";
 /** More copies than any tile has; a slip in a tile row should not make megabytes of text. */
 const MOST_COPIES = 64;
 
-const MARK = /^([^/\n]*?)\bfor\s*\(([^{}\n]*)\)\s*\{[ \t]*\/\/[ \t]*@unroll[ \t]*$/m;
+/** A loop that is marked. */
+export const UNROLL = /^([^/\n]*?)\bfor\s*\(([^{}\n]*)\)\s*\{[ \t]*\/\/[ \t]*@unroll[ \t]*$/m;
 const HEAD = /^\s*var\s+(\w+)\s*=\s*0u\s*;\s*(\w+)\s*<\s*([^;]+?)\s*;\s*(\w+)\+\+\s*$/;
 
 /**
@@ -27,7 +28,7 @@ const HEAD = /^\s*var\s+(\w+)\s*=\s*0u\s*;\s*(\w+)\s*<\s*([^;]+?)\s*;\s*(\w+)\+\
  * @returns {{text: string, code: string}} the same number of lines
  */
 export function unroll(text, code, constants, refuse) {
-  const mark = MARK.exec(text);
+  const mark = UNROLL.exec(text);
   if (mark === null) return { text, code };
   const at = mark.index + mark[1].length;
   const head = HEAD.exec(mark[2]);
