@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from server import tune as tables
-from server import tuned
+from server import tune_earlier, tuned
 from server.adapters import adapter_name
 from server.bench_report import BenchReport
 from server.benches import LEAST_SAMPLES, MOST_SAMPLES
@@ -81,6 +81,8 @@ def tune(
             known: dict[str, Any] = harness.environment.get("adapter") or {}
             engine = str(harness.environment.get("engine") or "")
             table = _Table(out or tuned.path_of(known, tuned.tuned_folder()), known, engine)
+            for text in table.dropped:
+                console.print(f"no longer known, dropped from the table: {text}", markup=False)
             chosen = named or tables.default_cases(bool(known.get("fallback")))
             console.print(
                 f"tuning {len(chosen)} case{'s' * (len(chosen) != 1)} · "
@@ -103,7 +105,7 @@ def tune(
         results.interrupted = True
     finally:
         # Also when interrupted, and when the browser could not be started again.
-        if table is not None and results.found:
+        if table is not None and (results.found or table.dropped):
             table.save(results.found)
             console.print(f"written to {table.path}", markup=False)
     if results.interrupted:
@@ -115,16 +117,22 @@ def tune(
 class _Table:
     """The table of an adapter: what an earlier command measured, and what this one adds.
 
-    Raises CaseError, before anything is measured, for a file that is none or cannot be written.
+    Raises CaseError, before anything is measured, for a file that is none, is of another adapter
+    or cannot be written.
     """
 
     def __init__(self, path: Path, adapter: Mapping[str, Any], engine: str) -> None:
         try_places(path)
-        self.path, self._earlier = path, tuned.read(path)
+        self.path, self._earlier = path, tune_earlier.read(path, adapter)
         self._adapter, self._engine = adapter, engine
 
+    @property
+    def dropped(self) -> Sequence[str]:
+        """What of the earlier command cannot be kept, and why."""
+        return self._earlier.dropped
+
     def save(self, found: Sequence[Found]) -> None:
-        every = tables.with_earlier(found, self._earlier)
+        every = self._earlier.beside(found)
         tuned.save(tables.table(every, self._adapter, self._engine), self.path)
 
 

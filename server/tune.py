@@ -11,7 +11,6 @@ from typing import Any
 
 from server.bench_spec import HEADS
 from server.cases import Case
-from server.errors import CaseError
 from server.tune_search import Found
 from server.tuned import NAMES
 
@@ -50,20 +49,6 @@ def table(found: Sequence[Found], adapter: Mapping[str, Any] | None, engine: str
         "kernels": dict(kernels),
         "choices": choices,
     }
-
-
-def with_earlier(found: Sequence[Found], old: Mapping[str, Any]) -> list[Found]:
-    """What was found now, and what an earlier table found for other cases."""
-    again = {str(one.case) for one in found}
-    earlier = []
-    for entry in old.get("measured", []):
-        try:
-            one = Found(**{**entry, "case": Case.parse(entry["case"])})
-        except (KeyError, TypeError, CaseError):
-            continue  # of another version
-        if str(one.case) not in again:
-            earlier.append(one)
-    return [*found, *earlier]
 
 
 def ranges(case: Case, measured: Iterable[Case]) -> dict[str, Any]:

@@ -20,9 +20,12 @@ from typing import Any
 
 from server.atomic import write_text
 from server.errors import CaseError
+from server.strict_json import loads
 
 NAMES = ("vendor", "architecture", "device", "description")
 """What tells one adapter from another."""
+
+WAY_OUT = "delete it, and run `fa2 tune` again"
 
 _SYSTEM: str = sys.platform  # a plain str: type checkers would drop the other systems' branches
 
@@ -59,24 +62,38 @@ def path_of(adapter: Mapping[str, Any], folder: Path) -> Path:
 
 
 def load(adapter: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The table of an adapter; {} if it was never tuned. Raises as ``read`` does."""
-    return read(path_of(adapter, folder))
+    """The table of an adapter; {} if it was never tuned.
+
+    Raises as ``read`` does, and CaseError for one that says it is of another adapter.
+    """
+    path = path_of(adapter, folder)
+    table = read(path)
+    if other_adapter(table, adapter) is not None:
+        raise CaseError(f"{path} says that it is of another adapter; {WAY_OUT}")
+    return table
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path, way_out: str = WAY_OUT) -> dict[str, Any]:
     """The table in a file; {} if there is none.
 
-    Raises CaseError for a file that is no table, naming it.
+    Raises CaseError for a file that is no table, naming it and the way out.
     """
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise CaseError(f"{path} cannot be read: {error}; delete it, or run `fa2 tune`") from error
-    if not isinstance(table, dict):
-        raise CaseError(f"{path} holds no table; delete it, or run `fa2 tune`")
+        raise CaseError(f"{path} cannot be read: {error}; {way_out}") from error
+    if not isinstance(table, dict) or not isinstance(table.get("adapter", {}), dict):
+        raise CaseError(f"{path} holds no table; {way_out}")
     return table
+
+
+def other_adapter(table: Mapping[str, Any], adapter: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The adapter that a table is of, if it says so and it is not this one."""
+    said: dict[str, Any] | None = table.get("adapter")
+    same = said is None or all((said.get(n) or "") == (adapter.get(n) or "") for n in NAMES)
+    return None if same else said
 
 
 def save(table: Mapping[str, Any], path: Path) -> None:

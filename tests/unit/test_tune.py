@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from server.bench_timing import Quantiles, Timing
 from server.cases import Case
 from server.errors import CaseError, NoBrowser
 from server.report import Report, RunError
-from server.tune import default_cases, ranges, table, with_earlier
+from server.tune import default_cases, ranges, table
 from server.tune_search import Found, neighbours, search
 
 CASE = Case.parse("forward:T=256,H=4,D=64")
@@ -182,24 +181,6 @@ def test_a_table_holds_the_tiles_the_kernel_preferred_and_the_figures() -> None:
     assert made["measured"][0]["tried"] == best.tried
 
 
-def test_a_table_grows_by_other_cases_and_forgets_what_was_measured_anew() -> None:
-    long = Case.parse("forward:T=4096,H=4,D=64")
-    first = found(Machine())
-    other = search(long, ("plain", "wide"), Machine().measure, 5)
-    assert isinstance(other, Found)
-    old = json.loads(json.dumps(table([first, other], {}, "E")))
-    assert table(with_earlier([], old), {}, "E")["kernels"] == old["kernels"]
-
-    same = replace(first, tiles={})  # nothing faster this time
-    again = table(with_earlier([same], old), {}, "E")
-    assert [row["minT"] for row in again["kernels"].pop("wide")] == [1025]
-    assert again["kernels"] == {}
-    assert [one["case"] for one in again["measured"]] == [str(CASE), str(long)]
-    assert with_earlier([first], {"measured": [{"case": "forward:T=1,D=1"}, {"case": "x"}]}) == [
-        first
-    ]
-
-
 ADAPTER = {"vendor": "none", "fallback": True}
 
 
@@ -314,6 +295,17 @@ def test_a_table_that_cannot_be_written_or_read_is_refused_before_anything_is_me
     for out in (tmp_path, tmp_path / "file" / "t.json", tmp_path / "file"):
         with pytest.raises(CaseError, match="cannot be"):
             tune_with(monkeypatch, out, lambda case: pytest.fail("measured"), CASE)
+
+
+def test_what_an_earlier_table_has_of_another_version_is_told_and_written_no_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, other = tmp_path / "t.json", CASE.replace(seed=1)
+    old = table([replace(found(Machine()), case=other)], ADAPTER, "E")  # of a kernel `plain`
+    tuned.save(old, out)
+    assert tune_with(monkeypatch, out, lambda case: "unsupported", CASE) == 2
+    assert f"dropped from the table: {other}: there is no kernel plain" in capsys.readouterr().out
+    assert tuned.read(out)["measured"] == []
 
 
 def test_the_choices_are_the_kernels_of_the_registry_without_the_baseline() -> None:

@@ -38,11 +38,23 @@ def test_the_folder_is_the_users_data_folder_unless_named(monkeypatch: pytest.Mo
     assert tuned.tuned_folder() == Path("/mine")
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", ""])
+@pytest.mark.parametrize(
+    "text",
+    ["[1]", "{", "", '{"kernels": NaN}', '{"adapter": 3}', "[" * 100_000],
+)
 def test_a_file_that_is_no_table_is_refused_by_name(text: str, tmp_path: Path) -> None:
     path = tuned.path_of(H200, tmp_path)
     path.write_text(text)
     with pytest.raises(CaseError, match=f"{path.name} .*fa2 tune"):
+        tuned.load(H200, tmp_path)
+
+
+def test_a_table_that_says_that_it_is_of_another_adapter_is_refused(tmp_path: Path) -> None:
+    path = tuned.path_of(H200, tmp_path)
+    tuned.save({"adapter": H200}, path)
+    assert tuned.load({**H200, "limits": {}}, tmp_path) == {"adapter": H200}
+    tuned.save({"adapter": {**H200, "architecture": "ampere"}}, path)  # as if copied over
+    with pytest.raises(CaseError, match="of another adapter; delete it"):
         tuned.load(H200, tmp_path)
 
 
