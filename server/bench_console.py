@@ -13,7 +13,7 @@ from server.bench import Bench
 from server.bench_report import BenchReport
 from server.bench_results import BenchResults
 from server.bench_timing import Peaks, Timing
-from server.console import COLOURS
+from server.console import COLOURS, Told
 from server.progress_bar import ProgressBar
 
 WIDE = 250
@@ -25,7 +25,7 @@ class BenchPrinter:
     """Prints benchmarks as they come."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        self._console, self._warnings = console, Told()
         self.bar = ProgressBar(console)
 
     def heading(self, results: BenchResults, samples: int) -> None:
@@ -55,7 +55,7 @@ class BenchPrinter:
         if timing is None:
             for line in report.message.splitlines():
                 self._print(f"        {line}")
-        for warning in report.warnings:
+        for warning in self._warnings.new(report.warnings):
             self._print(f"        {warning}")
         self.bar.advance()
 

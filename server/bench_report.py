@@ -64,6 +64,7 @@ def not_timed(case: Case, report: Report) -> BenchReport:
         adapter=report.adapter,
         engine=report.engine,
         error=report.error,
+        warnings=report.asides,
     )
 
 
@@ -81,6 +82,7 @@ def failed(
         adapter=(done and done.adapter) or (report.adapter if report else None),
         engine=(done and done.engine) or (report.engine if report else ""),
         error=error,
+        warnings=report.asides if report else (),
     )
 
 
@@ -108,7 +110,7 @@ def timed(case: Case, report: Report, done: BenchDone, samples: int) -> BenchRep
         peaks=done.peaks,
         adapter=done.adapter,
         engine=done.engine or "",
-        warnings=tuple(_warnings(timing, done)),
+        warnings=(*report.asides, *_warnings(timing, done)),
     )
 
 

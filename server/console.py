@@ -6,6 +6,8 @@ pass computes. Colours and the progress bar appear on a terminal only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.text import Text
 
@@ -25,12 +27,26 @@ def make_console(*, stderr: bool = False) -> Console:
     return VisibleConsole(stderr=stderr, highlight=False, markup=False, soft_wrap=True, emoji=False)
 
 
+class Told:
+    """Warnings that were printed: the same one at every case would hide the others."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def new(self, warnings: Iterable[str]) -> list[str]:
+        """Those that are said for the first time, from now on told."""
+        found = [text for text in dict.fromkeys(warnings) if text not in self._told]
+        self._told.update(found)
+        return found
+
+
 class Printer:
     """Prints reports as they come."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.checks = 0
+        self._warnings = Told()
         self.bar = ProgressBar(console)
 
     def heading(self, results: Results, cases: int, kappa: float) -> None:
@@ -40,7 +56,7 @@ class Printer:
         self._print(f"{_count(cases, 'case')} · {engine} · {adapter} · κ = {kappa:g}")
 
     def report(self, report: Report) -> None:
-        """The lines of one case, then its message unless it passes."""
+        """The lines of one case, its message unless it passes, and what it warns of."""
         lines = check_lines(report)
         for word, rest in lines:
             self._print(
@@ -50,6 +66,8 @@ class Printer:
         if report.status != "pass":
             for line in report.message.splitlines():
                 self._print(f"        {line}")
+        for warning in self._warnings.new(report.asides):
+            self._print(f"        {warning}")
         self.bar.advance()
 
     def summary(self, results: Results, selected: int) -> None:

@@ -155,6 +155,12 @@ class Report:
     def ok(self) -> bool:
         return self.status == "pass"
 
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """Warnings that the message does not tell: the page's own, on how the case was computed."""
+        told = self.message.splitlines()
+        return tuple(text for text in self.warnings if text not in told)
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for ``json.dumps(…, allow_nan=False)``.
 

@@ -134,6 +134,18 @@ def test_a_clock_that_never_was_steady_is_a_warning() -> None:
     assert "62000 ns beside the samples and 31000 ns at best" in said
 
 
+def test_what_the_page_warned_of_during_the_check_is_a_warning_of_the_benchmark_too() -> None:
+    unused, sampled = (
+        "the tuned table of this adapter is not used: it is bad",
+        "a sample was judged",
+    )
+    check = replace(CHECK, message=f"o 0.1\n{sampled}", warnings=(unused, sampled))
+    assert bench_report.timed(CASE, check, done(), 30).warnings == (unused,)
+    assert bench_report.not_timed(CASE, replace(check, status="fail")).warnings == (unused,)
+    lost = RunError("device-lost", "gone")
+    assert bench_report.failed(CASE, check, lost).warnings == (unused,)
+
+
 @pytest.mark.parametrize("fields", [{"shader_sha256": "6" * 64}, {"kernel": "another"}])
 def test_times_of_another_kernel_than_the_judged_one_are_an_error(fields: dict[str, str]) -> None:
     report = timed(**fields)

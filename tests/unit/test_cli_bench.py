@@ -105,6 +105,22 @@ def test_a_case_is_timed_and_told_in_a_line_a_table_and_a_file(
     assert entry["report"]["status"] == "pass"
 
 
+def test_the_same_warning_is_printed_once_and_stands_with_every_case_in_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    unused, file = "the tuned table of this adapter is not used: it is bad", tmp_path / "b.json"
+    check = replace(CHECK, warnings=(unused,))
+
+    def answer(case: Case) -> BenchReport:
+        return bench_report.timed(case, check, done(), 30)
+
+    words = (SMALL, "forward:T=256,H=16,D=64", "--json", str(file))
+    result, _ = run(monkeypatch, answer, *words)
+    assert result.output.splitlines()[2] == f"        {unused}"
+    assert result.output.count(unused) == 1
+    assert [one["warnings"] for one in json.loads(file.read_text())["results"]] == [[unused]] * 2
+
+
 def test_a_software_adapter_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:
     result, _ = run(monkeypatch, at(1e9), SMALL, fallback=True)
     assert "fake (software)" in result.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -136,6 +137,13 @@ def test_nothing_short_of_all_is_called_all_pass() -> None:
 def test_the_message_of_a_failure_follows_its_line() -> None:
     lines = printed(results(report("fail", message="first\nsecond")))
     assert lines[:3] == [f"FAIL    {CASE}", "        first", "        second"]
+
+
+def test_a_warning_of_the_page_follows_the_first_case_that_has_it() -> None:
+    warned = replace(PASS, message="o 0.25\nsampled", warnings=("no tuned table", "sampled"))
+    lines = printed(results(warned, PASS, warned))
+    assert lines[1] == "        no tuned table"
+    assert len(lines) == 5, lines
 
 
 def test_the_json_file_is_strict_json_and_makes_its_folder(tmp_path: Path) -> None:
