@@ -21,7 +21,7 @@ const STATES = { shipped: "as on disk", edited: "✎ edited", contested: "✎ ed
  * @property {() => void} onTake  what was saved on disk replaces the edits
  * @property {() => void} onKeep  the edits stay
  * @property {() => void} onChanges  what differs from disk is to be shown, or no longer
- * @property {() => void} onVisible  the section came into view, or was asked for
+ * @property {() => void} onVisible  once: the section came into view, or was asked for
  */
 
 /** Everything of the section but the editor itself. */
@@ -53,14 +53,18 @@ export class EditorPanel {
     this.#changes.addEventListener("change", onChanges);
     byId("kernel-take").addEventListener("click", onTake);
     byId("kernel-keep").addEventListener("click", onKeep);
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    const section = byId("kernel");
+    const wanted = () => {
       seen.disconnect();
+      section.removeEventListener("focusin", wanted); // else the first key would load it again
       onVisible();
+    };
+    const seen = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) wanted();
     });
     seen.observe(this.host);
     // Its link was followed: what is above may have grown meanwhile, and have pushed it out of view.
-    byId("kernel").addEventListener("focusin", onVisible, { once: true });
+    section.addEventListener("focusin", wanted);
   }
 
   /** Whether a saved file makes the case on show run again. */
