@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { factsOf } from "../../static/js/attention/facts.js";
 import { buildPlan } from "../../static/js/attention/plan.js";
-import { LARGE_LIMITS } from "./attention-variants.js";
+import { kernelNamed } from "../../static/js/attention/registry.js";
+import { completeSpec } from "../../static/js/attention/spec.js";
+import { fitTile } from "../../static/js/attention/tiles.js";
+import { deviceFor, LARGE_LIMITS } from "./attention-variants.js";
 
 const FEATURES = ["subgroups", "shader-f16", "chromium-experimental-subgroup-matrix"];
 const CONFIG = { componentType: "f16", resultComponentType: "f32", M: 16, N: 16, K: 16 };
@@ -83,4 +86,19 @@ test("auto passes over them where anything is missing, and a kernel named alone 
     assert.doesNotMatch(plan(spec, facts).kernel, /matrix/, String(why));
     assert.throws(() => plan(spec, facts, "fa2_forward_matrix"), why);
   }
+});
+
+test("arrays in workgroup memory are counted in whole 16 bytes, as WebGPU counts them", () => {
+  const row = kernelNamed("fa2_forward_matrix"); // it has an array of 4 bytes
+  const facts = deviceFor(/** @type {any} */ (row.needs));
+  const spec = completeSpec({ Tq: 1024, D: 64, dtype: "f16" });
+  const fits = (/** @type {number} */ maxComputeWorkgroupStorageSize) => {
+    const limits = { ...LARGE_LIMITS, maxComputeWorkgroupStorageSize };
+    return fitTile(row, spec, { ...facts, limits }, row.tiles.slice(1, 2));
+  };
+  const fit = fits(65536);
+  assert.ok(typeof fit !== "string" && fit.workgroupBytes.outgrown === 4);
+  const sum = Object.values(fit.workgroupBytes).reduce((all, n) => all + n, 0);
+  assert.match(`${fits(sum)}`, new RegExp(`needs ${sum + 12} bytes of workgroup memory`));
+  assert.deepEqual(fits(sum + 12), fit);
 });

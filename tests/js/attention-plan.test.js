@@ -288,14 +288,14 @@ test("what the device cannot hold is refused with both numbers", () => {
   );
   const few = { ...DEFAULT_LIMITS, maxStorageBuffersPerShaderStage: 4 };
   refused({ Tq: 8, D: 64 }, Unsupported, /binds 5 storage buffers, this device allows 4/, {}, few);
-  const grid = { ...DEFAULT_LIMITS, maxComputeWorkgroupsPerDimension: 10 };
-  planOn({ Tq: 8, D: 8, H: 100 }, {}, grid);
+  const rows = { Tq: 1, D: 1, B: 2 ** 15, H: 2 ** 16 };
+  planOn(rows, {}, endless);
   refused(
-    { Tq: 8, D: 8, H: 101 },
+    { ...rows, B: 2 ** 15 + 1 },
     Unsupported,
-    /101 workgroups, a folded grid holds 10²/,
+    /2147549184 workgroups, kernels count up to 2147483648; split the batch/,
     {},
-    grid,
+    endless,
   );
 });
 
@@ -319,9 +319,14 @@ test("limits to request are those above the default, never more than the adapter
     maxStorageBufferBindingSize: 268435968,
     maxBufferSize: 268435968,
   });
-  assert.deepEqual(requiredLimits({ ...big, Tq: 65536 }, adapter), {
-    ...memory,
-    maxStorageBufferBindingSize: 2 ** 30,
-    maxBufferSize: 2 ** 30,
-  });
+  const most = { ...memory, maxStorageBufferBindingSize: 2 ** 30, maxBufferSize: 2 ** 30 };
+  assert.deepEqual(requiredLimits({ ...big, Tq: 16384 }, adapter), most);
+  for (const [spec, extraBytes, text] of /** @type {const} */ ([
+    [{ ...big, Tq: 16388 }, 0, /attn needs a buffer of 1074266176 bytes, .* offers 1073741824/],
+    [{ ...big, Tq: 16384 }, 4, /attn needs a buffer of 1073741828 bytes, .*leave attn out/],
+    [{ B: 8, H: 64, Tq: 2 ** 20, D: 128 }, 0, /q needs .* bytes, this device offers 1073741824/],
+  ])) {
+    const act = () => requiredLimits(spec, adapter, { extraBytes });
+    assert.throws(act, (error) => error instanceof Unsupported && text.test(error.message));
+  }
 });

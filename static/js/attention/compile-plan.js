@@ -59,6 +59,11 @@ async function settled(passes, make) {
   return { all };
 }
 
+/** What is told of a browser that writes matrices otherwise. @param {Pass} pass @param {string} why */
+export const noMatrices = ({ kernel }, why) =>
+  `this browser no longer compiles subgroup matrices as ${kernel} writes them, so kernels without ` +
+  `them are taken (${why})`;
+
 /** What is told of a tuned tile that was left out. @param {Pass} pass @param {string} why */
 export const leftOut = ({ kernel, tile }, why) =>
   `a tuned tile of ${kernel} does not compile for this request and was left out ` +

@@ -67,6 +67,13 @@ export const withoutSubgroups = (facts) => ({
   matrices: [],
 });
 
+/**
+ * A device whose browser writes subgroup matrices otherwise than this library.
+ * @param {DeviceFacts} facts
+ * @returns {DeviceFacts}
+ */
+export const withoutMatrices = (facts) => ({ ...facts, matrices: [] });
+
 /** As conditions write it: "f16:f32:16x16x16". @param {import("./types.js").MatrixConfig} config */
 const matrixName = ({ componentType, resultComponentType, M, N, K }) =>
   `${componentType}:${resultComponentType}:${M}x${N}x${K}`;

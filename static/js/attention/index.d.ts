@@ -296,8 +296,8 @@ export type Plan = {
      */
     traced?: readonly string[];
     /**
-     * of a prepared operation: which tuned tiles were left out
-     * since they do not compile, and what the compiler said
+     * of a prepared operation: what was left out since it
+     * does not compile (tuned tiles, kernels on subgroup matrices), and what the compiler said
      */
     warnings?: readonly string[];
 };
@@ -348,8 +348,9 @@ export type Attention = {
      * decides; compiles and allocates
      * nothing, so it takes the device's word for its subgroups and a tuned table's for its tiles. An
      * operation's own `plan` is what runs: `prepare` first runs a probe where a kernel counts on
-     * subgroups (after one that fails, `plan` knows too), and leaves out tuned tiles that do not
-     * compile. Throws SpecError, Unsupported
+     * subgroups, leaves out tuned tiles that do not compile, and kernels on subgroup matrices where a
+     * browser writes these otherwise (what it has learnt of the device, `plan` knows too). Throws
+     * SpecError, Unsupported
      */
     plan: (spec: Spec, options?: PlanOptions) => Plan;
     /**
@@ -477,7 +478,7 @@ export declare const DEFAULT_LIMITS: Readonly<{
  * @returns {Record<string, number>} possibly empty
  * @throws {SpecError} the request contradicts itself, or
  *   the table names what this library does not have
- * @throws {Unsupported} no kernel takes it on this adapter
+ * @throws {Unsupported} no kernel takes it on this adapter, or the adapter does not hold its buffers
  */
 export declare function requiredLimits(spec: Spec, adapter: Described, options?: {
     extraBytes?: number;

@@ -11,10 +11,11 @@
  * No global state, no build step; shaders are fetched from static/shaders/ beside this folder.
  */
 import { checkTuned } from "./check-tuned.js";
-import { compilePlan, leftOut } from "./compile-plan.js";
+import { compilePlan, leftOut, noMatrices } from "./compile-plan.js";
 import { Unsupported } from "./errors.js";
-import { factsOf, withoutSubgroups } from "./facts.js";
+import { factsOf, withoutMatrices, withoutSubgroups } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
+import { MATRIX_EXTENSION, matricesCompile } from "./matrix-probe.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
 import { Compositions } from "./parts.js";
@@ -88,14 +89,15 @@ export function createAttention(device, options = {}) {
 
   /**
    * The first plan that compiles. A tuned tile holds where it was measured; at another size its
-   * kernel may refuse it, which must not cost the request.
+   * kernel may refuse it, which must not cost the request. Nor must an experiment of a browser's that
+   * has changed, unless the kernel was asked for by its name.
    * @param {Spec} spec @param {PlanOptions} options
    */
   const compiled = async (spec, options) => {
     const { trace = false } = options;
     const most = facts.limits.maxStorageBuffersPerShaderStage;
     /** @type {string[]} */
-    const warnings = [];
+    let warnings = [];
     for (let table = tuned; ; ) {
       const found = await proven(spec, options, table);
       const made = await compilePlan(found, library, { trace, most });
@@ -104,11 +106,21 @@ export function createAttention(device, options = {}) {
           ? { ...made, plan: Object.freeze({ ...made.plan, warnings }) }
           : made;
       }
-      const others = withoutTile(table, made.pass);
-      if (others === table) throw made.error;
       const [first] = made.error.message.split("\n");
-      warnings.push(leftOut(made.pass, first));
-      table = others;
+      const others = withoutTile(table, made.pass);
+      if (others !== table) {
+        warnings.push(leftOut(made.pass, first));
+        table = others;
+        continue;
+      }
+      const named = options.kernel === found.kernel || tuned.strict === true;
+      const { enable } = made.pass;
+      if (named || !enable.includes(MATRIX_EXTENSION)) throw made.error;
+      // It may be this file alone that does not compile: whoever edits it has to know.
+      if (await matricesCompile(sources, library.pipelines)) throw made.error;
+      facts = withoutMatrices(facts);
+      warnings = [noMatrices(made.pass, first)];
+      table = tuned;
     }
   };
 
@@ -122,7 +134,8 @@ export function createAttention(device, options = {}) {
         operations.delete(op),
       );
       operations.add(operation);
-      const error = await device.popErrorScope();
+      // Of a lost device there is no answer; whoever waits for its work is told.
+      const error = await device.popErrorScope().catch(() => null);
       if (error !== null) {
         operation.destroy();
         throw new Unsupported(

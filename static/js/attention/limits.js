@@ -1,8 +1,9 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
-import { bufferBytes } from "./buffer-sizes.js";
+import { bufferBytes, callersTooLarge, tooFar } from "./buffer-sizes.js";
 import { checkTuned } from "./check-tuned.js";
 import { choose } from "./choose.js";
+import { Unsupported } from "./errors.js";
 import { factsOf } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
 import { completeSpec } from "./spec.js";
@@ -40,23 +41,26 @@ const TILE_LIMITS = /** @type {const} */ ([
  * @returns {Record<string, number>} possibly empty
  * @throws {import("./errors.js").SpecError} the request contradicts itself, or
  *   the table names what this library does not have
- * @throws {import("./errors.js").Unsupported} no kernel takes it on this adapter
+ * @throws {Unsupported} no kernel takes it on this adapter, or the adapter does not hold its buffers
  */
 export function requiredLimits(spec, adapter, options = {}) {
   knownKeys("options", options, ["extraBytes", "kernel", "tuned"]);
   const { extraBytes = 0, kernel = "auto", tuned } = options;
   const full = completeSpec(spec);
   const { scratch } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
-  const own = Object.values(scratch);
-  const callers = Object.values(bufferBytes(full)).map((bytes) => bytes + extraBytes);
-  const largest = Math.max(...own, ...callers);
+  const callers = Object.fromEntries(
+    Object.entries(bufferBytes(full)).map(([name, bytes]) => [name, bytes + extraBytes]),
+  );
+  const why = callersTooLarge(callers, adapter.limits, full) ?? tooFar(full);
+  if (why !== null) throw new Unsupported(why);
+  const largest = Math.max(...Object.values(scratch), ...Object.values(callers));
   /** @type {Record<string, number>} */
   const wanted = {};
   for (const name of TILE_LIMITS) {
     if (adapter.limits[name] > DEFAULT_LIMITS[name]) wanted[name] = adapter.limits[name];
   }
   for (const name of /** @type {const} */ (["maxStorageBufferBindingSize", "maxBufferSize"])) {
-    if (largest > DEFAULT_LIMITS[name]) wanted[name] = Math.min(largest, adapter.limits[name]);
+    if (largest > DEFAULT_LIMITS[name]) wanted[name] = largest;
   }
   return wanted;
 }

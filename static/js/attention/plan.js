@@ -24,6 +24,8 @@ import { completeSpec } from "./spec.js";
  * @typedef {import("./tiles.js").Fit} Fit
  */
 
+const MOST_WORKGROUPS = 2 ** 31;
+
 const OPTIONS = ["kernel", "trace"];
 
 /**
@@ -44,7 +46,7 @@ export function buildPlan(request, facts, options = {}, tuned = undefined) {
   const buffers = boundBytes(fits, spec);
   const why = callersTooLarge(buffers, facts.limits, spec) ?? tooFar(spec);
   if (why !== null) throw new Unsupported(why);
-  const passes = fits.map((fit) => buildPass(fit, spec, facts, slices));
+  const passes = fits.map((fit) => buildPass(fit, spec, slices));
   const ownBytes = total(scratch) + passes.length * PARAMS_STRIDE;
   return Object.freeze({
     kernel: choice.name,
@@ -81,16 +83,16 @@ function tileOf(passes) {
 }
 
 /**
- * @param {Fit} fit @param {FullSpec} spec @param {DeviceFacts} facts @param {number} slices
+ * @param {Fit} fit @param {FullSpec} spec @param {number} slices
  * @returns {Pass}
  */
-function buildPass({ row, ...text }, spec, { limits }, slices) {
+function buildPass({ row, ...text }, spec, slices) {
   const sizes = { ...numbersOf(text.constants), ...sizesOf(spec), slices };
   const workgroups = evaluateSize(row.workgroups, sizes);
-  const dimension = limits.maxComputeWorkgroupsPerDimension;
-  if (workgroups > Math.min(dimension ** 2, 2 ** 31)) {
+  // Fewer than two dimensions of any device hold; the shaders count them in u32, spare ones too.
+  if (workgroups > MOST_WORKGROUPS) {
     throw new Unsupported(
-      `kernel ${row.name} needs ${workgroups} workgroups, a folded grid holds ${dimension}² here; ` +
+      `kernel ${row.name} needs ${workgroups} workgroups, kernels count up to ${MOST_WORKGROUPS}; ` +
         "split the batch",
     );
   }

@@ -116,7 +116,8 @@ function measure(row, tile, roles, spec) {
  */
 function exceeded({ row, workgroupBytes, invocations }, { D }, limits) {
   const { name, bindings } = row;
-  const bytes = Object.values(workgroupBytes).reduce((sum, n) => sum + n, 0);
+  // WebGPU counts each variable in whole 16 bytes.
+  const bytes = Object.values(workgroupBytes).reduce((sum, n) => sum + Math.ceil(n / 16) * 16, 0);
   const most = Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX);
   if (bytes > limits.maxComputeWorkgroupStorageSize || invocations > most) {
     return (

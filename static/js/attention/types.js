@@ -163,8 +163,8 @@
  * @property {Readonly<Record<string, number>>} params uniform members shared by all passes
  * @property {readonly string[]} [traced] of a prepared operation that binds the buffer `dbg`: the
  *   kernels that tell their tiles; [] where dbg() alone is called
- * @property {readonly string[]} [warnings] of a prepared operation: which tuned tiles were left out
- *   since they do not compile, and what the compiler said
+ * @property {readonly string[]} [warnings] of a prepared operation: what was left out since it
+ *   does not compile (tuned tiles, kernels on subgroup matrices), and what the compiler said
  */
 
 /**
@@ -215,8 +215,9 @@
  * @property {(spec: Spec, options?: PlanOptions) => Plan} plan decides; compiles and allocates
  *   nothing, so it takes the device's word for its subgroups and a tuned table's for its tiles. An
  *   operation's own `plan` is what runs: `prepare` first runs a probe where a kernel counts on
- *   subgroups (after one that fails, `plan` knows too), and leaves out tuned tiles that do not
- *   compile. Throws SpecError, Unsupported
+ *   subgroups, leaves out tuned tiles that do not compile, and kernels on subgroup matrices where a
+ *   browser writes these otherwise (what it has learnt of the device, `plan` knows too). Throws
+ *   SpecError, Unsupported
  * @property {(spec: Spec, options?: PlanOptions) => Promise<Operation>} prepare plans and
  *   compiles; pipelines are cached by the SHA-256 of their text. Throws CompileError too
  * @property {() => void} reload the shader files may have changed: the next `prepare` fetches them

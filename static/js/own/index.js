@@ -66,7 +66,7 @@ async function prepare(device, own, spec, want, sources) {
     const sha256 = distinct.length === 1 ? distinct[0] : await digest(distinct.join("\n"));
     device.pushErrorScope("out-of-memory");
     const operation = createOwnOperation(device, plan, compiled, sha256);
-    const error = await device.popErrorScope();
+    const error = await device.popErrorScope().catch(() => null); // of a lost device
     if (error === null) return operation;
     operation.destroy();
     throw new Unsupported(
