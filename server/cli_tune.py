@@ -23,7 +23,7 @@ from server.harness import Harness
 from server.progress_bar import ProgressBar
 from server.selection import REGISTRY
 from server.tune_results import TuneResults
-from server.tune_search import Found, search
+from server.tune_search import Found, search, told
 
 
 @grouped
@@ -67,7 +67,8 @@ def tune(
 ) -> None:
     """Measure kernels and tiles on this adapter, and keep the faster ones for it.
 
-    Every candidate is judged before it is timed, by GPU timestamps where there are any. The table
+    Every candidate is judged before it is timed, by GPU timestamps where there are any. The fastest
+    is timed again by turns with what was before, and kept if it is faster than the noise. The table
     is loaded by every later command and page that this adapter computes for. What was measured is
     kept when you interrupt. Exit codes are those of `fa2 bench`.
     """
@@ -147,14 +148,10 @@ def lines(found: Found | BenchReport) -> list[str]:
     if isinstance(found, BenchReport):
         return [f"NOT TIMED  {found.case}: {found.message}"]
     before, after = found.before_ns / 1e6, found.after_ns / 1e6
-    what = [
-        f"{name} {' '.join(f'{k}={v}' for k, v in tile.items())}"
-        for name, tile in found.tiles.items()
-    ]
-    kernel = [found.kernel] if found.kernel != found.kernel_before else []
-    told = ", ".join([*kernel, *what]) or "nothing faster"
+    doubt = [f"  not kept, {found.unconfirmed}"] if found.unconfirmed else []
     return [
         f"{found.case}  {before:.4g} ms -> {after:.4g} ms ({before / after:.2f}x, {found.clock} "
-        f"time), {found.tried} tried, {found.refused} refused: {told}",
+        f"time), {found.tried} tried, {found.refused} refused: {told(found) or 'nothing faster'}",
+        *doubt,
         *(f"  wrong, passed over: {text}" for text in found.wrong),
     ]

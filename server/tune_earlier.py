@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +52,7 @@ class _Entry(BaseModel):
     tried: _Count
     refused: _Count
     wrong: list[str]
+    unconfirmed: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,10 @@ class _Unknown(Exception):
 
 
 def _kept(entry: Any) -> Found:
-    names = {field.name for field in fields(Found)}
-    if isinstance(entry, dict) and entry.keys() != names:
-        raise _Unknown(f"it has other keys than {', '.join(sorted(names))}")
+    if isinstance(entry, dict):
+        keys = {"unconfirmed", *entry}  # which tables of earlier versions lack
+        if keys != _Entry.model_fields.keys():
+            raise _Unknown(f"it has other keys than {', '.join(_Entry.model_fields)}")
     read = _Entry.model_validate(entry)
     try:
         case = Case.parse(read.case)

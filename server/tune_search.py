@@ -6,11 +6,12 @@ Knows nothing of browsers: `measure` judges and times a case with a table of til
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.bench_report import BenchReport
 from server.cases import Case
+from server.tune_confirm import by_turns
 
 Tile = dict[str, Any]
 """The numbers of a tile row: ``{"TX": 4, "TY": 8, "chunk": 16}``."""
@@ -35,6 +36,7 @@ class Found:
     tried: int = 0
     refused: int = 0  # did not compile, did not fit
     wrong: tuple[str, ...] = ()  # what the judge said of the wrong ones
+    unconfirmed: str = ""  # what seemed faster and was not when it was timed again, or ""
 
     @property
     def improved(self) -> bool:
@@ -54,14 +56,16 @@ class _Search:
     def time(self, kernel: str, tiles: Mapping[str, Tile]) -> BenchReport:
         """One more candidate, counted."""
         self.tried += 1
-        case = self.case.replace(kernel=kernel)
-        report = self.measure(case, table_of(tiles))
+        report = self.again(kernel, tiles)
         if report.status in ("fail", "vacuous"):
             self.wrong.append(f"{kernel} with {dict(tiles)}: {report.message.splitlines()[0]}")
         self.refused += report.status in ("error", "skip")
         if report.timing is not None:
             self.clock = report.timing.clock
         return report
+
+    def again(self, kernel: str, tiles: Mapping[str, Tile]) -> BenchReport:
+        return self.measure(self.case.replace(kernel=kernel), table_of(tiles))
 
 
 def table_of(tiles: Mapping[str, Tile]) -> dict[str, Any]:
@@ -76,8 +80,8 @@ def table_of(tiles: Mapping[str, Tile]) -> dict[str, Any]:
 def search(
     case: Case, kernels: Sequence[str], measure: Measure, rounds: int = 2
 ) -> Found | BenchReport:
-    """The best of ``kernels`` for ``case``, with the best tiles found; or, where the case could not
-    be timed as it is, the report on that.
+    """The best of ``kernels`` for ``case``, with the best tiles found, if that is still faster when
+    it is timed again; or, where the case could not be timed as it is, the report on that.
 
     ``kernels`` are the names of the choices for the case's operation; those that refuse it are
     passed over, and all of them where the case names one itself. ``rounds``: how often every
@@ -94,7 +98,7 @@ def search(
         if _has_times(other) and median_ns(other) < BETTER * state.best_ns:
             kernel, report, state.best_ns = name, other, median_ns(other)
     tiles = _climb(state, kernel, passes_of(report), rounds)
-    return Found(
+    found = Found(
         case=case,
         before_ns=before_ns,
         after_ns=state.best_ns,
@@ -106,6 +110,52 @@ def search(
         refused=state.refused,
         wrong=tuple(state.wrong),
     )
+    return _confirmed(state, found) if found.improved else found
+
+
+def _confirmed(state: _Search, found: Found) -> Found:
+    """With the times of both sides by turns; with nothing faster where those do not tell them
+    apart.
+    """
+
+    why = ""
+
+    def ns(kernel: str, tiles: Mapping[str, Tile]) -> float | None:
+        nonlocal why
+        report = state.again(kernel, tiles)
+        if _has_times(report):
+            return median_ns(report)
+        why = f"not timed again: {report.message.splitlines()[0]}"
+        return None
+
+    again = by_turns(
+        lambda: ns(found.case.kernel, {}),
+        lambda: ns(found.kernel, found.tiles),
+    )
+    if again is not None and again.faster:
+        return replace(found, before_ns=again.before_ns, after_ns=again.after_ns)
+    if again is not None:
+        why = (
+            f"{again.after_ns / 1e6:.4g} ms by turns with {again.before_ns / 1e6:.4g} ms before, "
+            f"whose times are {again.spread_ns / 1e6:.4g} ms apart"
+        )
+    return replace(
+        found,
+        after_ns=found.before_ns,
+        kernel=found.kernel_before,
+        tiles={},
+        unconfirmed=f"{told(found)}: {why}",
+    )
+
+
+def told(found: Found) -> str:
+    """The kernel that was preferred and the tiles, in a few words; "" for nothing."""
+    tiles = [
+        f"{name} {' '.join(f'{k}={v}' for k, v in tile.items())}"
+        for name, tile in found.tiles.items()
+    ]
+    kernel = [found.kernel] if found.kernel != found.kernel_before else []
+    return ", ".join([*kernel, *tiles])
 
 
 def _climb(

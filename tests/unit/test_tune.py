@@ -73,7 +73,10 @@ def test_the_search_ends_at_the_fastest_tile_and_tries_none_twice() -> None:
     assert best.tiles == {"plain": {"TX": 16, "TY": 4}}
     assert (best.before_ns, best.after_ns, best.clock) == (17e6, 1e6, "gpu")
     assert best.improved
-    assert best.tried == len(machine.calls) == len({repr(call) for call in machine.calls})
+    searched, again = machine.calls[: best.tried], machine.calls[best.tried :]
+    assert best.tried == len({repr(call) for call in searched})
+    before, after = ("plain", SHIPPED["plain"]), ("plain", {"TX": 16, "TY": 4})
+    assert again == [before, after, after, before] * 2
 
 
 def test_a_faster_kernel_is_taken_and_its_own_tile_searched() -> None:
@@ -99,6 +102,45 @@ def test_what_is_no_better_than_noise_changes_nothing() -> None:
     assert not best.improved
     assert best.after_ns == best.before_ns
     assert table([best], {}, "E")["kernels"] == {}
+
+
+class Wandering(Machine):
+    """Tiles are all alike; what is before takes so many times of that in its turns."""
+
+    def __init__(self, *before: float) -> None:
+        super().__init__()
+        self.before = [*before][::-1]
+
+    def ns(self, kernel: str, tile: Mapping[str, Any]) -> float:
+        return 1e6 * (self.before.pop() if tile == SHIPPED[kernel] else 1)
+
+
+def test_a_gain_that_is_gone_when_both_are_timed_by_turns_is_not_kept_and_told() -> None:
+    best = found(Wandering(1.6, 1.0, 1.3, 0.9, 1.1))  # slow once, first
+    assert not best.improved
+    assert (best.before_ns, best.after_ns) == (1.6e6, 1.6e6)
+    assert "1 ms by turns with 1.05 ms before, whose times are 0.4 ms apart" in best.unconfirmed
+    made = table([best], {}, "E")
+    assert (made["kernels"], made["choices"]) == ({}, [])
+    assert "plain TX=8 TY=8: 1 ms by turns" in cli_tune.lines(best)[1]
+
+
+def test_a_gain_is_told_as_it_was_confirmed() -> None:
+    best = found(Wandering(1.6, 1.2, 1.3, 1.2, 1.3))
+    assert best.tiles == {"plain": {"TX": 8, "TY": 8}}
+    assert (best.before_ns, best.after_ns, best.unconfirmed) == (1.25e6, 1e6, "")
+    assert "1.25 ms -> 1 ms (1.25x" in cli_tune.lines(best)[0]
+
+
+def test_a_winner_that_fails_when_it_is_timed_again_is_not_kept() -> None:
+    class Weary(Machine):
+        def refuses(self, kernel: str, tile: Mapping[str, Any]) -> str:
+            again = self.calls.count((kernel, {"TX": 16, "TY": 4})) > 2
+            return "error" if again and tile["TX"] == 16 else ""
+
+    best = found(Weary())
+    assert not best.improved
+    assert best.unconfirmed == "plain TX=16 TY=4: not timed again: o: wrong"
 
 
 @pytest.mark.parametrize("status", ["fail", "vacuous", "error", "skip", "unfit"])
