@@ -12,6 +12,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from server import browser
+from server.address import without_keys
 from server.bench import Bench
 from server.endpoint import Endpoint, Listening
 from server.errors import CaseError, PageError
@@ -177,4 +178,5 @@ def _refuse(why: str, **options: object) -> None:
     """Raises CaseError for what is said of a browser that is started here."""
     for name, value in options.items():
         if value:
-            raise CaseError(f"{name}={value!r} is for a browser that is started here; {why}")
+            told = without_keys(repr(value))  # an address may hold some
+            raise CaseError(f"{name}={told} is for a browser that is started here; {why}")

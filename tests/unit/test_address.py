@@ -7,6 +7,7 @@ import pytest
 from server.address import shown, without_keys
 from server.endpoint import Endpoint, Listening
 from server.errors import CaseError, NoBrowser
+from server.harness import Harness
 from server.launch_connected import ConnectedBrowser
 
 NO_ADDRESSES = ["http://[::1", "http://desk:99999", "http://desk:x", "ftp://desk", "http://", "a b"]
@@ -64,4 +65,10 @@ def test_a_browser_that_does_not_answer_is_named_without_keys() -> None:
     with pytest.raises(NoBrowser) as refused:
         ConnectedBrowser(endpoint, "http://127.0.0.1:9/?token=KEY3", (), headed=False)
     assert "http://127.0.0.1:9" in refused.value.message
+    assert "KEY" not in refused.value.message
+
+
+def test_an_address_that_is_refused_beside_a_page_shows_no_key() -> None:
+    with pytest.raises(CaseError, match=r"cdp='http://desk:9/…' is for a browser") as refused:
+        Harness(page="phone", cdp="http://me:KEY@desk:9/?token=KEY")
     assert "KEY" not in refused.value.message
