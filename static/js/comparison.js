@@ -73,7 +73,7 @@ function differenceTexts(apart) {
  * @param {number | null} a
  * @param {number | null} b
  */
-export function formatFactor(a, b) {
+function formatFactor(a, b) {
   if (a === null || b === null || !(b > 0) || !Number.isFinite(a / b)) return "–";
   return threeDigits(a / b);
 }

@@ -85,7 +85,7 @@ export async function requestAdapter() {
  * @param {readonly string[]} [without] features that kernels must do without
  * @returns {AdapterFacts}
  */
-export function adapterFacts(adapter, without = []) {
+function adapterFacts(adapter, without = []) {
   const { vendor, architecture, device, description } = adapter.info;
   const { isFallbackAdapter } = /** @type {{isFallbackAdapter?: boolean}} */ (adapter);
   const fallback = isFallbackAdapter === true || isSoftware(adapter.info);
@@ -107,7 +107,7 @@ export function adapterFacts(adapter, without = []) {
  * @param {GPUSupportedLimits} supported
  * @returns {Record<string, number>}
  */
-export function limitsOf(supported) {
+function limitsOf(supported) {
   /** @type {Record<string, number>} */
   const limits = {};
   for (const name in supported) {

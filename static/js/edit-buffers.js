@@ -12,7 +12,7 @@
  */
 
 /** @param {string} text */
-export const unix = (text) => text.replace(/\r\n?/g, "\n");
+const unix = (text) => text.replace(/\r\n?/g, "\n");
 
 export class EditBuffers {
   /** @type {Map<string, Buffer>} */

@@ -289,7 +289,7 @@ function json(body) {
 }
 
 /** An answer of the server that is not a success. `status` is 0 if there was no answer. */
-export class ServerRefusal extends RunError {
+class ServerRefusal extends RunError {
   /**
    * @param {number} status
    * @param {string} message

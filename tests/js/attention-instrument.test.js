@@ -9,7 +9,6 @@ import {
   instrumented,
   noteCaller,
   TRACE_FILE,
-  withDebug,
   withHooks,
 } from "../../static/js/attention/instrument.js";
 import { SHADERS } from "./attention-files.js";
@@ -107,15 +106,6 @@ test("the entry point notes who calls, by the names that it has, and gets those 
 test("all entry points of a text note who calls", () => {
   const two = noteCaller("@compute fn a() {}\n@compute fn b() {}");
   assert.equal(two.match(/dbg_invocation = /g)?.length, 2);
-});
-
-test("withDebug binds the buffer where a text leaves room", () => {
-  const text =
-    "@group(0) @binding(3) var<storage> x: array<f32>;\n@compute fn k() { dbg(1u, x[0]); }";
-  const found = withDebug(text, SHADERS[DBG_FILE]);
-  assert.equal(found?.binding, 4);
-  assert.match(found?.text ?? "", /@group\(0\) @binding\(4\) var<storage, read_write> dbg_buffer/);
-  assert.equal(withDebug("@compute fn k() {}", SHADERS[DBG_FILE]), null);
 });
 
 test("a buffer too many for the device is refused by name, with both numbers", () => {

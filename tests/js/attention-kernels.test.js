@@ -148,3 +148,15 @@ test("subgroups are used only where the registry asks for them", () => {
     assert.ok(!asks || conditions.some(({ subgroups }) => subgroups), `${fit.row.name}: no size`);
   }
 });
+
+test("a row says no more than its readers ask: what can be chosen has a family, parts have none", () => {
+  const rows = [...new Set([...CHOICES, ...KERNEL_ROWS])];
+  for (const row of rows) {
+    const chosen = CHOICES.includes(/** @type {any} */ (row));
+    assert.deepEqual(
+      ["family", "supports"].map((key) => key in row),
+      [chosen, chosen],
+      row.name,
+    );
+  }
+});

@@ -113,23 +113,6 @@ function closingOf(code, from, opening, closing) {
 }
 
 /**
- * A kernel's text with dbg() in it, for whoever composes texts without this library's composer: the
- * buffer is bound where the text leaves room.
- *
- * @param {string} text of a kernel, all of it
- * @param {string} dbg the text of `DBG_FILE`
- * @returns {{text: string, binding: number} | null} the binding in group 0 of a storage buffer that
- *   is written; null for a text that calls no dbg()
- */
-export function withDebug(text, dbg) {
-  if (!callsDebug(text)) return null;
-  const used = [...withoutComments(text).matchAll(/@binding\s*\(\s*(\d+)/g)].map(([, n]) => +n);
-  const binding = Math.max(-1, ...used) + 1;
-  const declared = dbg.replace(`@binding(${DBG_BINDING})`, `@binding(${binding})`);
-  return { text: `${noteCaller(text)}\n${declared}`, binding };
-}
-
-/**
  * A pass that tells something: what the composer is to do, and the pass with the buffer bound.
  *
  * @param {Pass} pass

@@ -11,7 +11,7 @@ const UNIFORM_COPY_DST = 0x40 | 0x8;
 /** @typedef {"read" | "write"} Access */
 
 /** By name, which is that of the file; see the heads of the files. */
-export const MICROKERNELS = Object.freeze({
+const MICROKERNELS = Object.freeze({
   clock: { entry: "clock_chain", bindings: ["write"], enable: [] },
   fma: { entry: "fma_peak", bindings: ["write"], enable: [] },
   copy: { entry: "copy_peak", bindings: ["read", "write"], enable: [] },

@@ -35,7 +35,7 @@ const CHAIN_STEPS = 100;
 const LONG_NS = 1e8;
 /** A sample that is too short is made longer than it has to be by this much. */
 const AMPLE = 2;
-export const MOST_CALLS = 4096;
+const MOST_CALLS = 4096;
 /** Work of one submit: progress is seen and Stop is heard in between. */
 const SUBMIT_NS = 2e8;
 

@@ -18,7 +18,7 @@ const ELEMENT_BYTES = 4; // f32 or u32
 const KINDS = ["W", "G", "M", "V"];
 
 /** Members of `Update` in train/adamw.wgsl. */
-export const UPDATE_SIZE = 7;
+const UPDATE_SIZE = 7;
 
 /**
  * Elements of each tensor by name, N = B·T. What the backward needs of block n is named h{n}.…;
