@@ -1,6 +1,7 @@
 // @ts-check
 /** One benchmark on this page: peaks of the adapter, a warm-up, samples by two clocks. */
 import { checkClock } from "./bench/clock.js";
+import { KeptPeaks } from "./bench/kept-peaks.js";
 import { measurePeaks } from "./bench/peaks.js";
 import { Sampler } from "./bench/sampler.js";
 import { Subject } from "./bench/subject.js";
@@ -66,8 +67,9 @@ const WALL = { fewest: 3, most: 10, ns: 2e9, sampleMs: 20 };
 const NO_CLOCK = "this device has no timestamp queries, and its browser answers waits too late";
 
 export class BenchRunner {
-  /** What was measured on the adapter before; it does not change with its devices. */
-  #known = { adapter: "", peaks: /** @type {Peaks | null} */ (null), bestChain: 0, rounds: 0 };
+  #peaks = new KeptPeaks();
+  /** The best clock that was seen on the adapter; it does not change with its devices. */
+  #known = { adapter: "", bestChain: 0, rounds: 0 };
 
   /** @param {Runner} runner whose device, pipelines and judged inputs are used */
   constructor(runner) {
@@ -124,7 +126,15 @@ export class BenchRunner {
     const attention = this.runner.attention(device, job.shaders, table);
     const sampler = canTime(device) ? await Sampler.create(device, watch) : null;
     try {
-      done.peaks = sampler && (await this.#peaks(device, sampler, held.adapter, watch, progress));
+      const name = JSON.stringify(held.adapter);
+      if (this.#known.adapter !== name) this.#known = { adapter: name, bestChain: 0, rounds: 0 };
+      done.peaks =
+        sampler &&
+        (await this.#peaks.of(name, () =>
+          measurePeaks(device, sampler, watch, (done, total) =>
+            progress({ phase: "peaks", done, total }),
+          ),
+        ));
       const creating = Subject.create(device, attention, { ...job, inputs });
       const subject = await watch.race("compiling the kernel", creating);
       try {
@@ -148,28 +158,6 @@ export class BenchRunner {
     } finally {
       sampler?.destroy();
     }
-  }
-
-  /**
-   * The peaks of this adapter, measured the first time.
-   *
-   * @param {GPUDevice} device
-   * @param {Sampler} sampler
-   * @param {AdapterFacts} adapter
-   * @param {Watch} watch
-   * @param {(progress: BenchProgress) => void} progress
-   */
-  async #peaks(device, sampler, adapter, watch, progress) {
-    const known = this.#known;
-    const name = JSON.stringify(adapter);
-    if (known.peaks === null || known.adapter !== name) {
-      const peaks = await measurePeaks(device, sampler, watch, (done, total) =>
-        progress({ phase: "peaks", done, total }),
-      );
-      this.#known = { adapter: name, peaks, bestChain: 0, rounds: 0 };
-      return peaks;
-    }
-    return known.peaks;
   }
 
   /**
