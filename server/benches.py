@@ -100,6 +100,7 @@ class BenchStore:
             shaders=dict(shaders or {}),
             own=own,
         )
+        bench.demand_sendable()
         self._loop.run(lambda: self._accept(bench))
         return bench
 

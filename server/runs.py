@@ -127,6 +127,7 @@ class RunStore:
             sampled_above=sampled_above,
             asker=asker,
         )
+        run.demand_sendable()
         if posted:
             run.seeded, run.inputs, run.state = False, {}, WAITING
             run.awaiting = set(posted_inputs.specs(case))

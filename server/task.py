@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
+from server.errors import CaseError
+from server.sse import event
+
 WAITING = "waiting"  # before all that, for the inputs of a run
 QUEUED, SENT, JUDGING = "queued", "sent", "judging"  # then the status of the report
 
@@ -90,6 +93,18 @@ class Task(ABC, Generic[R]):
     @abstractmethod
     def event(self) -> tuple[str, dict[str, Any]]:
         """Name and data of the server-sent event that tells the page."""
+
+    def demand_sendable(self) -> None:
+        """Raises CaseError for options that are no JSON (NaN, a NumPy number): found when a page is
+        told, on the loop, nobody would hear of them.
+        """
+        try:
+            event(*self.event())
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise CaseError(
+                f"{self.title}: its options cannot be told to a page: {error}; they must be plain "
+                "JSON of finite numbers"
+            ) from None
 
     def settle(self, report: R) -> None:
         """The report is there."""

@@ -79,6 +79,7 @@ class TrainingStore:
             measures=spec.gate == "bench" or spec.steps * work_s > limit_s,
             shaders=dict(shaders or {}),
         )
+        training.demand_sendable()
         training.on_given = lambda: self._given(training)
         self._loop.run(lambda: self._accept(training))
         return training

@@ -11,6 +11,8 @@ from conftest import CASE, Live, Serve
 from fake_page import ADAPTER, FakePage
 
 from server.benches import BenchStore
+from server.cases import Case
+from server.errors import CaseError
 
 SHADER = "0" * 64  # as FakePage.done tells it
 
@@ -259,6 +261,26 @@ def test_kernel_and_seed_go_into_the_case(live: Live) -> None:
     bench = ask(live, kernel="baseline", seed="0x10", page="nobody-is-here-yet")
     assert read(live, bench)["case"] == f"{CASE},seed=16,kernel=baseline"
     live.client.post(f"/api/benches/{bench}/cancel")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tuned": {"kernels": {"fa2_forward": [{"TX": float("nan")}]}}},
+        {"tuned": {"kernels": {1, 2}}},
+        {"own": {"files": {}, "manifest": float("inf")}},
+        {"timeout_s": float("nan")},
+        {"timeout_s": float("inf")},
+    ],
+)
+def test_options_that_are_no_json_are_refused_where_they_are_given(
+    live: Live, options: dict[str, Any]
+) -> None:
+    before = len(benches(live).all()), len(live.store.all())
+    for submit in (benches(live).submit, live.store.submit):
+        with pytest.raises(CaseError, match=r"cannot be told to a page.*plain JSON"):
+            submit(Case.parse(CASE), **options)
+    assert (len(benches(live).all()), len(live.store.all())) == before
 
 
 def test_too_many_wait_and_old_ones_are_forgotten(serve: Serve) -> None:

@@ -274,6 +274,11 @@ def test_malformed_too_large_and_unknown_requests_are_refused(live: Live) -> Non
     assert problem(post(path, json={"preset": "micro"}, headers=evil)) == (403, "cross-origin")
 
 
+def test_a_time_that_is_no_number_is_refused_where_it_is_given(live: Live) -> None:
+    with pytest.raises(CaseError, match="cannot be told to a page"):
+        trainings(live).submit(TrainingSpec.of("tiny"), timeout_s=float("nan"))
+
+
 def test_too_many_unfinished_trainings_are_refused(serve: Serve) -> None:
     live = serve(max_queued_trainings=2)
     for _ in range(2):
