@@ -268,7 +268,7 @@ def test_kernel_and_seed_go_into_the_case(live: Live) -> None:
     [
         {"tuned": {"kernels": {"fa2_forward": [{"TX": float("nan")}]}}},
         {"tuned": {"kernels": {1, 2}}},
-        {"own": {"files": {}, "manifest": float("inf")}},
+        {"own": {"files": {}, "manifest": {"constants": float("inf")}}},
         {"timeout_s": float("nan")},
         {"timeout_s": float("inf")},
     ],
