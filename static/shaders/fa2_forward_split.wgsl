@@ -25,6 +25,7 @@
 // @use common/masking.wgsl
 // @use common/head_group.wgsl
 // @use common/outer.wgsl
+// @use common/logarithms.wgsl
 
 @group(0) @binding(13) var<storage, read_write> O_part: array<vec4<f32>>;  // [row][slice][vector]
 @group(0) @binding(14) var<storage, read_write> Ml_part: array<vec2<f32>>;  // [row][slice], M and l
@@ -45,8 +46,6 @@ var<workgroup> m_team: array<vec4<f32>, TEAMS * ROW_SLOTS>;  // of a block; at l
 const_assert HEAD_DIM <= 4u * VECTORS && VECTORS <= CX * C_TILES && BR == 4u * ROW_SLOTS;
 const_assert BC == KY * KEYS && BC % TEAMS == 0u && TEAMS <= BC;
 const_assert THREADS % KX == 0u && THREADS % CX == 0u && TEAM_KEYS % 4u == 0u;
-
-const LOG2_E = 1.4426950408889634;
 
 fn stage_q(item: Slice, lane: u32) {
   for (var n = lane; n < VECTORS * BR; n += THREADS) {

@@ -7,7 +7,7 @@
 // Grid       B * H * Tq workgroups of THREADS invocations, a row each, folded.
 //            CX invocations share a slice, each 4 C_TILES channels of it; their THREADS / CX teams
 //            take every so-manieth slice.
-// Constants  HEAD_DIM, VECTORS (of 4 channels), THREADS, CX, C_TILES: u32; CAUSAL: bool
+// Constants  HEAD_DIM, VECTORS (of 4 channels), THREADS, CX, C_TILES: u32
 // Workgroup  16 THREADS + 4 THREADS bytes
 // Requires   nothing beyond core WebGPU and its default limits.
 //
@@ -17,7 +17,8 @@
 //
 // @use storage
 // @use common/params.wgsl
-// @use common/masking.wgsl
+// @use common/floors.wgsl
+// @use common/logarithms.wgsl
 
 @group(0) @binding(5) var<storage, read_write> LSE: array<f32>;
 @group(0) @binding(13) var<storage, read> O_part: array<vec4<f32>>;   // [row][slice][vector]
@@ -29,8 +30,6 @@ var<workgroup> sums: array<vec4<f32>, THREADS>;  // [team][cx] of O
 var<workgroup> l_lane: array<f32, THREADS>;      // at first the invocations' maxima
 
 const_assert THREADS % CX == 0u && VECTORS <= CX * C_TILES;
-
-const LN_2 = 0.6931471805599453;
 
 @compute @workgroup_size(THREADS)
 fn fa2_merge(@builtin(workgroup_id) workgroup: vec3<u32>,

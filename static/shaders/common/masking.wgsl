@@ -1,13 +1,7 @@
-// common/masking.wgsl: which keys a query row sees, and what stands for minus infinity.
+// common/masking.wgsl: which keys a query row sees; with it come the floors of what it does not see.
 // Constants  CAUSAL: bool
 // @use common/params.wgsl
-
-// Stands for a score that is masked, and for the maximum of nothing. WGSL has no usable -inf.
-// Every real score is larger, and -1e38 * log2(e) is still finite, so exp() may scale it first.
-const SCORE_FLOOR = -1.0e38;
-
-// LSE of a row that sees no key; below -1e30, the agreed meaning of -inf.
-const LSE_EMPTY = -3.0e38;
+// @use common/floors.wgsl
 
 // Row i sees the keys j < key_end(i). Rows past the end see none.
 fn key_end(i: u32) -> u32 {

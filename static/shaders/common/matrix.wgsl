@@ -17,6 +17,7 @@
 //            16x16x16 f16 -> f32.
 // A kernel that is given what another one writes calls it `_given`.
 // Constants  HEAD_DIM, SUBGROUPS, D_TILES = HEAD_DIM / 16: u32
+// @use common/logarithms.wgsl
 
 @group(0) @binding(1) var<storage, read> Q: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> K: array<vec4<u32>>;
@@ -38,9 +39,6 @@ const ROW_UNITS = HEAD_DIM / 8u;
 const ROW_PITCH = ROW_UNITS + 1u;  // units from row to row of a staged tile
 
 const_assert HEAD_DIM == 16u * D_TILES;
-
-const LOG2_E = 1.4426950408889634;
-const LN_2 = 0.6931471805599453;
 
 // Eight values as f16.
 fn pack(low: vec4<f32>, high: vec4<f32>) -> vec4<u32> {

@@ -9,13 +9,12 @@
 // of two tensors. Past the last row they repeat it: such a row is masked, or never stored, and what
 // lies there in memory need not be a number. Past the last channel they give zeros.
 // Constants  HEAD_DIM, TX, TY, ROWS, KEYS, O_TILES, CHUNK, V_CHUNK: u32
+// @use common/logarithms.wgsl
 
 const THREADS = TX * TY;
 const OWN = TY * ROWS;
 const WALK = TX * KEYS;
 const CHANNELS = TX * O_TILES;  // vectors of four
-const LOG2_E = 1.4426950408889634;
-const LN_2 = 0.6931471805599453;
 
 // Each serves several times a tile: what counts is how many workgroups fit on a core together.
 // The vectors of a row are rotated by the row's number, so that neighbouring rows meet other banks.
