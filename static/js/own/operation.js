@@ -7,6 +7,7 @@
 /** @typedef {import("./plan.js").OwnPlan} OwnPlan */
 /** @typedef {import("./compile.js").Compiled} Compiled */
 
+import { SpecError } from "../attention/errors.js";
 import { DBG } from "./bind.js";
 
 // Values of GPUBufferUsage; the global does not exist where this module is only read.
@@ -90,8 +91,15 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
     pass.dispatchWorkgroups(...grid);
   };
 
+  let destroyed = false;
+  const checkAlive = () => {
+    if (destroyed)
+      throw new SpecError(`this operation of ${plan.name} was destroyed; prepare another`);
+  };
+
   /** @param {readonly number[]} passes @returns {import("../attention/types.js").Encode} */
   const encode = (passes) => (encoder, buffers, timestampWrites) => {
+    checkAlive();
     if (passes[0] === 0) for (const buffer of zeroed) encoder.clearBuffer(buffer);
     const pass = encoder.beginComputePass({ label: plan.name, timestampWrites });
     for (const n of passes) dispatch(pass, n, buffers);
@@ -110,9 +118,15 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
     shaderSha256,
     encode: encode(everything),
     // A dispatch of a kernel that knows nothing of our grids cannot be cut: a step is a pass.
-    steps: () =>
-      everything.map((n) => ({ work: plan.work / everything.length, encode: encode([n]) })),
+    steps: () => {
+      checkAlive();
+      return everything.map((n) => ({
+        work: plan.work / everything.length,
+        encode: encode([n]),
+      }));
+    },
     destroy: () => {
+      destroyed = true;
       for (const buffer of all.splice(0)) buffer.destroy();
     },
   };
