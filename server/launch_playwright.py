@@ -49,6 +49,7 @@ class Driven(abc.ABC):
         self._page: Page | None = None
         self._playwright: Playwright | None = None
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(self._on_loose_error)
         self._thread = threading.Thread(target=self._loop.run_forever, name="fa2-playwright")
         self._thread.daemon = True
         self._thread.start()
@@ -115,6 +116,10 @@ class Driven(abc.ABC):
         except concurrent.futures.TimeoutError:
             future.cancel()
             raise TimeoutError(f"no answer within {timeout_s:g} s") from None
+        except KeyboardInterrupt:
+            # Given up in the middle, a start would leave a driver that nobody stops.
+            concurrent.futures.wait([future], CLOSE_S)
+            raise
 
     async def _start(self, url: str) -> None:
         self._playwright = await async_playwright().start()
@@ -128,6 +133,10 @@ class Driven(abc.ABC):
         )
         # "commit": a page that never finishes loading (its event stream stays open) is fine.
         await page.goto(url, wait_until="commit")
+
+    def _on_loose_error(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Of something that nobody waits for: Ctrl+C ends the driver too, and what it was asked."""
+        self._lines.append(f"playwright: {context.get('exception') or context['message']}")
 
     def _on_console(self, message: ConsoleMessage) -> None:
         where = message.location

@@ -135,18 +135,28 @@ def test_an_interrupted_run_ends_at_once_keeps_its_files_and_leaves_no_process(
 ) -> None:
     file = tmp_path / "report.json"
     words = ["run", "--suite", "full", "--launch", launch, "--json", str(file)]
-    process = subprocess.Popen([*FA2, *words], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*FA2, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     assert process.stdout is not None
-    with process.stdout:
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
         for line in process.stdout:
             if line.startswith("PASS"):
                 break
         family = children(process.pid)
         assert family, "no browser was seen"
         began = time.monotonic()
-        process.send_signal(end)
-        rest = process.stdout.read()
-    assert process.wait(20) == 130
+        if end == signal.SIGINT:  # a terminal sends it to all that it has started
+            os.killpg(process.pid, end)
+        else:
+            process.send_signal(end)
+        rest, complaints = process.stdout.read(), process.stderr.read()
+    assert (process.wait(20), complaints) == (130, "")
     assert time.monotonic() - began < 5
     assert "INTERRUPTED: " in rest
     assert gone(family, 3), f"still running: {alive(family)}"
