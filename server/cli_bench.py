@@ -97,7 +97,7 @@ def bench(
     """
     if not (words or sweep):
         raise CaseError("nothing to time: name a case such as forward:T=1024,H=16,D=64, or --sweep")
-    if peers and (place.page or place.cdp or place.playwright_ws):
+    if peers is not None and (place.page or place.cdp or place.playwright_ws):
         raise CaseError("--peers compares in a browser that is started here; leave it out")
     changes = {} if kernel is None else {"kernel": kernel}
     chosen = select(words, **changes) if words else []
@@ -108,7 +108,7 @@ def bench(
     try_places(json_file)
     console = make_console()
     printer, peers_printer = BenchPrinter(console), PeersPrinter(console)
-    comparing = Comparing(peers, peers_dir, peers_printer) if peers else None
+    comparing = None if peers is None else Comparing(peers, peers_dir, peers_printer)
     try:
         with Harness(
             timeout_s=timeout, history=not no_history and "bench", **place.arguments()

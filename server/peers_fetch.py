@@ -29,6 +29,13 @@ NPM_S = 600.0
 Say = Callable[[str], None]
 
 
+ELSEWHERE = (
+    "fill the folder on a machine with a network (`fa2 bench --peers` does it there), copy it "
+    f"here, and name it by --peers-dir or {VARIABLE}"
+)
+"""The way out where npm cannot fetch."""
+
+
 class NoPeers(CaseError):
     """The peers' files are not here and cannot be fetched."""
 
@@ -45,20 +52,25 @@ def ensure(folder: Path, peers: Sequence[str], say: Say = lambda line: None) -> 
     Raises NoPeers, which says how to fill the folder elsewhere.
     """
     for package in peers_lock.of(peers):
-        if not peers_lock.wrong_files(folder, package):
+        lacking = peers_lock.wrong_files(folder, package)
+        if not lacking:
             continue
+        corrupt = [name for name in lacking if (folder / name).exists()]
+        missing = f"{package.spec} is not in {folder}"
+        if corrupt:
+            lock = peers_lock.LOCK.name
+            missing = f"{', '.join(corrupt)} in {folder} has other bytes than {lock} names"
+            say(missing)
         npm = shutil.which("npm")
         if npm is None:
             raise NoPeers(
-                f"{package.spec} is not in {folder}, and there is no npm to fetch it with. Install "
-                "Node.js, or fill the folder on another machine (`fa2 bench --peers` does it "
-                f"there), copy it here, and name it by --peers-dir or {VARIABLE}"
+                f"{missing}, and there is no npm to fetch it with. Install Node.js, or {ELSEWHERE}"
             )
         with _written(folder):
             try_place(folder / package.name / "a file")  # before it is fetched
         say(f"fetching {package.spec} through npm into {folder}")
         with tempfile.TemporaryDirectory(prefix="fa2-npm-") as scratch:
-            unpack(_packed(npm, package, Path(scratch)), package, folder)
+            unpack(_packed(npm, package, Path(scratch), missing), package, folder)
 
 
 def unpack(tarball: Path, package: Package, folder: Path) -> None:
@@ -97,19 +109,39 @@ def _written(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _packed(npm: str, package: Package, scratch: Path) -> Path:
-    command = [npm, "pack", package.spec, "--ignore-scripts", "--silent"]
+def _packed(npm: str, package: Package, scratch: Path, missing: str) -> Path:
+    command = [npm, "pack", package.spec, "--ignore-scripts", "--loglevel=error"]
     command += ["--pack-destination", str(scratch)]
     try:
         done = subprocess.run(
             command, check=False, capture_output=True, text=True, timeout=NPM_S, cwd=scratch
         )
     except subprocess.TimeoutExpired:
-        raise NoPeers(f"npm brought no {package.spec} within {NPM_S:g} s") from None
+        raise NoPeers(
+            f"{missing}, and npm brought nothing within {NPM_S:g} s. Try again, or {ELSEWHERE}"
+        ) from None
     except OSError as error:
         raise NoPeers(f"{npm} cannot be run: {error.strerror or error}") from None
     found = sorted(scratch.glob("*.tgz"))
     if done.returncode != 0 or not found:
-        said = (done.stderr or done.stdout).strip().splitlines()[-5:]
-        raise NoPeers(f"`npm pack {package.spec}` failed: {' '.join(said) or 'it said nothing'}")
+        raise NoPeers(
+            f"{missing}, and `npm pack {package.spec}` failed: "
+            f"{reason(done.stderr or done.stdout)}. Without a network, {ELSEWHERE}"
+        )
     return found[0]
+
+
+def reason(said: str) -> str:
+    """What npm says of a failure, without the stack, the error's fields and where its log lies.
+
+    >>> reason("npm error code ENET\\nnpm error errno -3\\nnpm error failed\\nnpm error   at f.js")
+    'code ENET · failed'
+    """
+    lines = [line.removeprefix("npm error").removeprefix(" ") for line in said.splitlines()]
+    told = [
+        line.strip()
+        for line in lines
+        if line.strip() not in ("", "}")
+        and not line.startswith((" ", "syscall ", "errno ", "A complete log"))
+    ]
+    return " · ".join(told[:4])[:1000] or "it said nothing"

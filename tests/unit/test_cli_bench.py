@@ -121,6 +121,15 @@ def test_the_same_warning_is_printed_once_and_stands_with_every_case_in_the_file
     assert [one["warnings"] for one in json.loads(file.read_text())["results"]] == [[unused]] * 2
 
 
+def test_peers_without_a_name_are_refused_before_anything_is_timed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, fake = run(monkeypatch, at(1e9), SMALL, "--peers=")
+    assert isinstance(result.exception, CaseError)
+    assert "--peers names ''" in result.exception.message
+    assert fake.asked == []
+
+
 def test_a_software_adapter_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:
     result, _ = run(monkeypatch, at(1e9), SMALL, fallback=True)
     assert "fake (software)" in result.output

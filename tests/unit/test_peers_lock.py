@@ -53,6 +53,9 @@ def test_the_lock_names_exact_versions_and_digests_and_no_registry() -> None:
 def test_an_unknown_peer_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(CaseError, match=r"'torch'; it takes all, or some of ort, jax, tfjs"):
         peers_lock.parse("jax,torch")
+    for empty in ("", "jax,", " "):
+        with pytest.raises(CaseError, match="--peers names ''"):
+            peers_lock.parse(empty)
 
 
 def test_only_the_locked_files_of_a_package_are_taken(tmp_path: Path) -> None:
@@ -98,6 +101,58 @@ def test_a_folder_is_filled_through_npm_once(
     npm.write_text("#!/bin/sh\necho 'no such package' >&2\nexit 1\n")
     with pytest.raises(NoPeers, match=r"npm pack @some/lib@1\.2\.3. failed: no such package"):
         peers_fetch.ensure(tmp_path / "other", ["jax"])
+
+
+NPM_SAYS = """npm error code ENOTFOUND
+npm error syscall getaddrinfo
+npm error errno ENOTFOUND
+npm error FetchError: request to the registry failed, reason: no such host
+npm error     at ClientRequest.<anonymous> (index.js:130:14) {
+npm error   code: 'ENOTFOUND',
+npm error }
+npm error
+npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-0.log
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the npm of this test is a shell script")
+def test_what_npm_says_without_a_network_is_told_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = tmp_path / "npm"
+    # As npm does: with --silent not a word.
+    npm.write_text(
+        f'#!/bin/sh\ncase "$*" in *--silent*) ;; *) cat >&2 <<"E"\n{NPM_SAYS}E\n;; esac\nexit 1\n'
+    )
+    npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{npm.parent}:/usr/bin:/bin")
+    monkeypatch.setattr(peers_lock, "of", lambda peers: [package(b"")])
+    with pytest.raises(NoPeers) as told:
+        peers_fetch.ensure(tmp_path / "peers", ["jax"])
+    message = told.value.message
+    assert (
+        "failed: code ENOTFOUND · FetchError: request to the registry failed, reason: no such "
+        in (message)
+    )
+    assert "on a machine with a network" in message
+    assert "--peers-dir or FA2_PEERS_DIR" in message
+    assert "index.js" not in message
+    assert "debug-0.log" not in message
+
+
+def test_a_file_with_other_bytes_is_called_that_and_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(peers_lock, "of", lambda peers: [package(b"")])
+    (tmp_path / "@some/lib/dist").mkdir(parents=True)
+    (tmp_path / "@some/lib/dist/a.js").write_text("cut off")
+    said: list[str] = []
+    with pytest.raises(
+        NoPeers, match=r"@some/lib/dist/a\.js in .* has other bytes than peers\.lock"
+    ):
+        peers_fetch.ensure(tmp_path, ["jax"], said.append)
+    assert "has other bytes" in said[0]
 
 
 def test_a_package_that_lacks_a_file_of_the_lock_is_refused_by_name(tmp_path: Path) -> None:
