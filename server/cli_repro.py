@@ -21,7 +21,7 @@ from server.replay_console import print_replayed
 from server.repro import name_of, write_repro
 from server.repro_file import read_repro
 from server.results import Results
-from server.selection import Selected
+from server.selection import Selected, kernel_features
 
 
 def repro(
@@ -67,7 +67,9 @@ def replay(
     recorded = read_repro(file)
     try_places(json_file)
     plan(recorded)  # what cannot be repeated is said before a browser starts
-    withheld = dict.fromkeys([*recorded.asked.without, *(place.without or ())])
+    # A feature that no kernel uses changes nothing: what was withheld of those is not asked for.
+    there = [name for name in recorded.asked.without if name in kernel_features()]
+    withheld = dict.fromkeys([*there, *(place.without or ())])
     arguments = {**place.arguments(), "without": tuple(withheld)}
     with Harness(timeout_s=timeout, history=not no_history and "replay", **arguments) as harness:
         found = run_again(recorded, harness, with_tiles=place.page is None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,6 @@ from server.address import without_keys
 from server.bench import Bench
 from server.endpoint import Endpoint, Listening
 from server.errors import CaseError, PageError
-from server.grammar import FEATURE
 from server.launch import Launched, Options, choose_launcher
 from server.launch_flags import ADAPTERS, Adapter
 from server.remote import Remote
@@ -24,6 +22,7 @@ from server.remote_page import RemotePage
 from server.remote_runs import RemoteService
 from server.report import Done, Report
 from server.run import Run
+from server.selection import kernel_features
 from server.service import Service
 from server.session import Opening, Session
 from server.training import Training
@@ -64,9 +63,10 @@ class Life:
         self._listening = Listening.read(listen, serve_url)
         self._origin = "python" if history is True else history or None
         for name in without:
-            if not re.fullmatch(FEATURE, name):
+            if name not in (known := kernel_features()):
                 raise CaseError(
-                    f"without={name!r} is no name of a WebGPU feature, as shader-f16 is"
+                    f"without={name!r} is no feature that a kernel uses; they use "
+                    f"{', '.join(known)}"
                 )
         started: dict[str, object] = {"browser": browser, "launch": launch}
         if self._endpoint is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,19 @@ def kernel_names() -> list[str]:
     rows = json.loads(REGISTRY.read_text(encoding="utf-8"))["kernels"]
     names = [row[key] for row in rows if row["op"] in OPS for key in ("family", "name")]
     return list(dict.fromkeys(["auto", *names]))
+
+
+def kernel_features() -> list[str]:
+    """The WebGPU features that some kernel, tile or file of a kernel asks for."""
+
+    def within(value: Any) -> Iterator[str]:
+        if isinstance(value, dict):
+            yield from value.get("features", ())
+        for inner in value.values() if isinstance(value, dict) else value:
+            if isinstance(inner, dict | list):
+                yield from within(inner)
+
+    return list(dict.fromkeys(within(json.loads(REGISTRY.read_text(encoding="utf-8")))))
 
 
 def check_kernel(name: str) -> None:

@@ -50,6 +50,8 @@ def fa2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         (["run", "--timeout", "inf"], "--timeout inf must be a number of seconds that ends"),
         (["run", "--timeout", "0"], "Invalid value"),
         (["run", "--adapter", "fast"], "Invalid value"),
+        (["run", "--without", "zz"], "without='zz' is no feature that a kernel uses; they use sh"),
+        (["tune", "--samples", "5"], "Input should be greater than or equal to 30"),
         (["run", "--no-such-option"], "No such option"),
         (["check"], "name the kernel's .wgsl file"),
         (["check", "kernel.txt"], "kernel.txt is no .wgsl file"),
