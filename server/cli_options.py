@@ -174,7 +174,8 @@ TimeoutOption = Annotated[
         metavar="S",
         min=0.001,
         callback=seconds,
-        help="Seconds for a small case; the predicted work of a large one is added.",
+        help="Seconds for a small case; the predicted work of a large one is added, at "
+        "FA2_FLOPS_PER_S operations a second (10⁹).",
     ),
 ]
 

@@ -40,6 +40,16 @@ ENDLESS = broken(
 )
 
 
+# The check fills every output with NaN beforehand; what is timed finds other bits there, and loops.
+# One workgroup alone, which reads before it writes: the check passes.
+HANGS_WHEN_TIMED = broken(
+    "let item = item_of(",
+    "while ((bitcast<u32>(LSE[0]) & 0x7f800000u) != 0x7f800000u) { LSE[0] = K[0]; }\n"
+    "  let item = item_of(",
+)
+ONE_WORKGROUP = "forward:T=8,D=8,kernel=fa2_forward"
+
+
 @pytest.fixture
 def own() -> Iterator[Harness]:
     """A browser of this test's own, which it may wreck."""
@@ -118,6 +128,24 @@ def test_a_kernel_that_loops_for_ever_ends_in_a_timeout_and_the_next_case_passes
     began = time.monotonic()
     report = own.run(CASE, kernel="fa2_forward", shaders=ENDLESS, timeout_s=3)
     assert (report.status, report.error.kind) == ("error", "timeout")
+    assert time.monotonic() - began < 20
+    passes(own)
+
+
+def test_a_kernel_that_hangs_when_it_is_timed_has_no_number_and_the_next_case_passes(
+    own: Harness,
+) -> None:
+    began = time.monotonic()
+    report = own.bench(ONE_WORKGROUP, shaders=HANGS_WHEN_TIMED, timeout_s=2)
+    assert report.report is not None
+    assert report.report.status == "pass", "it is right, and reaches the clock"
+    assert report.error is not None, report.message
+    assert (report.status, report.timing) == ("error", None)
+    if report.error.kind == "timeout":
+        assert "running the kernel" in report.message
+    else:
+        assert report.error.kind == "device-lost"
+    assert report.to_dict()["median_ns"] is None
     assert time.monotonic() - began < 20
     passes(own)
 
