@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 
 _URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*)://([^\s'\"]*)")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def parts_of(url: str, schemes: Sequence[str]) -> SplitResult | None:
@@ -26,12 +27,14 @@ def parts_of(url: str, schemes: Sequence[str]) -> SplitResult | None:
 
 def shown(url: str) -> str:
     """Scheme, host and port, of something that need not be a URL; then … for what is left out."""
-    scheme, sign, rest = url.rpartition("://")
+    found = _SCHEME.match(url)  # the first ://, since a query may hold another URL
+    scheme = found[0] if found else ""
+    rest = url[len(scheme) :]
     place = re.split(r"[/?#]", rest, maxsplit=1)[0]
     left_out = rest[len(place) :]
     if "@" in left_out and "@" not in place:
         place = "…"  # a password with a slash in it: what looks like a host is its beginning
-    return f"{scheme}{sign}{place.rpartition('@')[2]}{left_out if left_out in ('', '/') else '/…'}"
+    return f"{scheme}{place.rpartition('@')[2]}{left_out if left_out in ('', '/') else '/…'}"
 
 
 def without_keys(text: str) -> str:
