@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import platform
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -23,6 +22,7 @@ import numpy.typing as npt
 
 from server import __version__
 from server.adapters import adapter_name
+from server.address import without_keys
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 
@@ -45,7 +45,7 @@ class Circumstances:
             "python": platform.python_version(),
             "numpy": np.__version__,
             "platform": platform.platform(),
-            "launched": {**launched, "args": [_without_login(a) for a in launched.get("args", ())]},
+            "launched": {**launched, "args": [without_keys(a) for a in launched.get("args", ())]},
         }
         return cls(origin, environment)
 
@@ -136,12 +136,3 @@ def worst_of(ratios: Iterable[float]) -> float | None:
 def dumps(value: Any) -> str:
     """Strict JSON, keys as they come."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _without_login(argument: str) -> str:
-    """A browser's argument without the user and password of a URL in it.
-
-    >>> _without_login("--proxy-server=http://me:secret@proxy:3128")
-    '--proxy-server=http://proxy:3128'
-    """
-    return re.sub(r"//[^/@\s]*@", "//", argument)

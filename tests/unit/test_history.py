@@ -16,6 +16,7 @@ from kept_runs import ADAPTER, CASE, finished, keep
 from server import history_rows
 from server.errors import CaseError
 from server.history import History, told
+from server.history_entry import Circumstances
 from server.history_filter import Filter, moment
 from server.history_limits import Limits
 from server.history_place import history_file
@@ -60,6 +61,21 @@ def test_a_run_is_kept_with_all_that_its_report_says(path: Path) -> None:
     assert kept.request["without"] == ["shader-f16"]
     assert kept.request["environment"]["numpy"] == np.__version__
     assert datetime.fromisoformat(told(row)["finished"]).tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("argument", "kept"),
+    [
+        ("--proxy-server=http://me:KE/Y@proxy:3128", "--proxy-server=http://…/…"),
+        ("--x=https://h/?token=KEY", "--x=https://h/…"),
+        ("--proxy-server=http://proxy:3128", "--proxy-server=http://proxy:3128"),
+        ("--window-size=800,600", "--window-size=800,600"),
+    ],
+)
+def test_arguments_of_the_browser_are_kept_without_keys(argument: str, kept: str) -> None:
+    launched = {"browser": "chrome", "args": [argument]}
+    environment = Circumstances.here("run", launched).environment
+    assert environment["launched"] == {"browser": "chrome", "args": [kept]}
 
 
 def test_an_output_of_nan_is_the_worst_of_all_and_stays_valid_json(path: Path) -> None:
