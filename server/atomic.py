@@ -38,8 +38,9 @@ def try_place(path: Path) -> None:
     if known is None or stat.S_ISREG(known.st_mode):
         path = Path(os.path.realpath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(part := _part(path), "xb"):
-            part.unlink()
+        part = _part(path)
+        part.open("xb").close()  # Windows removes no file that is open
+        part.unlink()
     elif stat.S_ISDIR(known.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     elif not os.access(path, os.W_OK):

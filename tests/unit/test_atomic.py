@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ try_place(Path({path!r}))
 write_text(Path({path!r}), "the report\\n")
 print("after")
 """
+
+# What is printed waits in a buffer, as it does for whoever has not asked otherwise.
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 def writes(path: str) -> list[str]:
@@ -105,16 +109,43 @@ def test_modes_are_those_of_the_file_or_of_the_umask_which_nobody_changes(
 def test_the_file_that_our_output_goes_to_has_all_of_it_in_order(tmp_path: Path, path: str) -> None:
     (tmp_path / "stdout").symlink_to(STDOUT)
     with open(tmp_path / "out", "wb") as out:
-        subprocess.run(writes(path), stdout=out, cwd=tmp_path, check=True, timeout=30)
+        subprocess.run(writes(path), stdout=out, cwd=tmp_path, env=BUFFERED, check=True, timeout=30)
     assert (tmp_path / "out").read_text() == "before\nthe report\nafter\n"
 
 
 def test_output_that_goes_into_a_pipe_has_all_of_it_in_order(tmp_path: Path) -> None:
     link = tmp_path / "stdout"
     link.symlink_to(STDOUT)
-    done = subprocess.run(writes(str(link)), stdout=subprocess.PIPE, check=True, timeout=30)
+    done = subprocess.run(
+        writes(str(link)), stdout=subprocess.PIPE, env=BUFFERED, check=True, timeout=30
+    )
     assert done.stdout == b"before\nthe report\nafter\n"
     assert link.is_symlink()
+
+
+def is_open(file: Path) -> bool:
+    """Whether one of our descriptors leads to a file."""
+    known = file.stat()
+    for number in range(256):
+        with suppress(OSError):  # it is closed
+            if os.path.samestat(os.fstat(number), known):
+                return True
+    return False
+
+
+def test_a_place_is_tried_without_anything_left_and_no_open_file_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[bool] = []
+
+    def remove(file: Path) -> None:
+        removed.append(is_open(file))
+        os.remove(file)
+
+    monkeypatch.setattr(Path, "unlink", remove)
+    atomic.try_place(tmp_path / "new" / "report.json")
+    assert removed == [False], "Windows removes no file that is open"
+    assert list((tmp_path / "new").iterdir()) == []
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
