@@ -80,6 +80,7 @@ class BenchStore:
                 f"samples={samples}: {LEAST_SAMPLES} to {MOST_SAMPLES}; fewer say nothing about "
                 "percentiles"
             )
+        samples = int(samples)  # a NumPy number is no JSON
         base_s = self._settings.base_deadline_s if timeout_s is None else timeout_s
         run = self._runs.submit(
             case,
@@ -100,7 +101,6 @@ class BenchStore:
             shaders=dict(shaders or {}),
             own=own,
         )
-        bench.demand_sendable()
         self._loop.run(lambda: self._accept(bench))
         return bench
 

@@ -72,6 +72,8 @@ class RunStore:
     def submit_all(self, cases: Iterable[Case | str], **options: Unpack[RunOptions]) -> list[Run]:
         """A run for each case or, when one of them is refused, for none; as ``submit``."""
         runs = [self._run(case, **options) for case in cases]
+        for run in runs[:1]:  # they share their options, and the texts take long to write as JSON
+            run.demand_sendable()
         for run in runs:
             self._loop.run(partial(self._accept, run))
         return runs
@@ -127,7 +129,6 @@ class RunStore:
             sampled_above=sampled_above,
             asker=asker,
         )
-        run.demand_sendable()
         if posted:
             run.seeded, run.inputs, run.state = False, {}, WAITING
             run.awaiting = set(posted_inputs.specs(case))

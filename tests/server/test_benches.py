@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from conftest import CASE, Live, Serve
 from fake_page import ADAPTER, FakePage
@@ -13,6 +14,7 @@ from fake_page import ADAPTER, FakePage
 from server.benches import BenchStore
 from server.cases import Case
 from server.errors import CaseError
+from server.run import Run
 
 SHADER = "0" * 64  # as FakePage.done tells it
 
@@ -281,6 +283,34 @@ def test_options_that_are_no_json_are_refused_where_they_are_given(
         with pytest.raises(CaseError, match=r"cannot be told to a page.*plain JSON"):
             submit(Case.parse(CASE), **options)
     assert (len(benches(live).all()), len(live.store.all())) == before
+
+
+def test_options_that_runs_of_one_request_share_are_looked_at_once(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Run] = []
+    monkeypatch.setattr(Run, "demand_sendable", lambda run: looked.append(run))
+    runs = live.store.submit_all([f"{CASE},seed={seed}" for seed in (1, 2, 3)], page="nobody")
+    assert (len(runs), looked) == (3, runs[:1])
+    for run in runs:
+        live.store.cancel(run.id)
+
+
+def test_a_number_of_samples_may_be_numpys(live: Live) -> None:
+    before = len(live.store.all())
+    bench = benches(live).submit(Case.parse(CASE), samples=np.int64(40), page="nobody-is-here-yet")
+    assert read(live, bench.id)["wanted_samples"] == 40
+    bench.demand_sendable()
+    assert live.store.all()[before:] == [bench.run]
+    live.client.post(f"/api/benches/{bench.id}/cancel")
+
+
+@pytest.mark.parametrize("samples", [np.int64(29), float("nan"), 10_001])
+def test_samples_that_are_refused_leave_no_run(live: Live, samples: Any) -> None:
+    before = len(live.store.all())
+    with pytest.raises(CaseError, match="30 to 10000"):
+        benches(live).submit(Case.parse(CASE), samples=samples)
+    assert len(live.store.all()) == before
 
 
 def test_too_many_wait_and_old_ones_are_forgotten(serve: Serve) -> None:
