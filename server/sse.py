@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 RETRY_MS = 1000
 MAX_BYTES = 32 << 20
-"""Of all that waits for a client. Alone, an event may have more: a job brings its texts."""
+"""Of what waits for a client when there is no room for another event, however large that is."""
 
 
 def event(name: str, data: Mapping[str, Any]) -> bytes:
@@ -32,7 +32,8 @@ def event(name: str, data: Mapping[str, Any]) -> bytes:
 class Stream:
     """What is to be sent to one open connection. Touched by the loop's thread only.
 
-    Of events that a client does not read, at most ``MAX_BYTES`` wait for it.
+    Of events that a client does not read, at most ``MAX_BYTES`` and one event wait for it: a job
+    brings its texts, and a page that reads gets it behind whatever was on its way.
     """
 
     def __init__(self) -> None:
@@ -47,13 +48,13 @@ class Stream:
         """
         if self._over:
             return False
-        chunk = event(name, data)
-        if self._bytes and self._bytes + len(chunk) > MAX_BYTES:
+        if self._bytes >= MAX_BYTES:
             while not self._queue.empty():
                 self._queue.get_nowait()
             self.end()
             self._over = True
             return False
+        chunk = event(name, data)
         self._bytes += len(chunk)
         self._queue.put_nowait(chunk)
         return True

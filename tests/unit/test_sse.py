@@ -57,6 +57,19 @@ def test_one_event_is_never_too_large() -> None:
     assert len(read(stream)[1]) > 5000
 
 
+def test_a_large_event_comes_behind_one_that_waits() -> None:
+    stream = Stream()
+    assert stream.put("ping", {})
+    assert stream.put("job", {"text": 5000 * "x"})
+    assert not stream.put("job", {"text": 5000 * "x"}), "nobody reads"
+    assert len(read(stream)) == 1
+    stream = Stream()
+    for _ in range(3):
+        assert stream.put("ping", {})
+        assert stream.put("job", {"text": 5000 * "x"})
+        assert len(read(stream, most=3)[2]) > 5000
+
+
 def test_a_page_that_does_not_read_is_gone_until_it_connects_again() -> None:
     pages = Pages(Settings())
     pages.open("a-page", "")
