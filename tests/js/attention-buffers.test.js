@@ -105,7 +105,16 @@ test("what is written shares no buffer with what is read, in whichever dispatch,
   });
   refuses(one, { q: half(0), o: half(1) }, read);
   // Written by the last dispatch alone, which does not read v.
-  refuses(one, { attn: one.own.v, v: one.own.v }, /(attn has 8192 bytes|attn is written, and v)/);
+  const wide = fakeBuffer(2 ** 16);
+  refuses(one, { attn: wide, v: wide }, /attn is written, and v, which is read/);
+  // Written by the first dispatch, and read by the last.
+  const lse = { buffer: wide, offset: 2 ** 15, size: 512 };
+  refuses(
+    one,
+    { attn: { buffer: wide, size: 2 ** 15 }, lse },
+    /attn is written, and lse, which is/,
+  );
+  one.encode({ o: { buffer: wide, size: BYTES }, lse });
   one.encode({ q: half(0), k: half(1), v: half(0) });
   const back = await prepared({ op: "backward" }, { kernel: "fa2_backward" });
   back.encode({ dk: half(0), dv: half(1) });

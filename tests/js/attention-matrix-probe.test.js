@@ -1,7 +1,7 @@
 // A browser that writes subgroup matrices otherwise than this library, and a device that is lost.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CompileError, createAttention } from "../../static/js/attention/index.js";
+import { CompileError, createAttention, diagnose } from "../../static/js/attention/index.js";
 import { fakeDevice } from "./attention-device.js";
 import { SHADERS } from "./attention-files.js";
 import { LARGE_LIMITS } from "./attention-variants.js";
@@ -93,6 +93,17 @@ test("a kernel that was named, and a file that alone does not compile, are error
   const other = on(gpu((code) => !code.includes("fn fa2_forward_wide")));
   await assert.rejects(other.prepare({ ...SPEC, dtype: "f32" }), CompileError);
   await on(gpu(() => true)).prepare(SPEC, { kernel: "fa2_forward_matrix" });
+});
+
+test("what the compiler is asked about is what would run without the matrices", async () => {
+  const ask = (/** @type {any} */ device, kernel = "auto") =>
+    diagnose(device, SPEC, { kernel, shaders: SHADERS });
+  const changed = gpu((code) => !isMatrix(code));
+  const { plan, messages } = await ask(changed);
+  assert.deepEqual([plan.kernel, messages], ["fa2_forward_wide", []]);
+  assert.equal((await ask(changed, "fa2_forward_matrix")).messages[0].text, "no such type");
+  const edited = await ask(gpu((code) => !code.includes("fn fa2_forward_matrix")));
+  assert.equal(edited.messages[0].file, "fa2_forward_matrix.wgsl");
 });
 
 test("a device that is lost while it allocates costs the operation nothing but its work", async () => {

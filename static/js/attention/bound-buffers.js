@@ -28,6 +28,7 @@ export function boundBuffers(plan, buffers, limits) {
   const all = plan.passes.flatMap((pass) => pass.bindings);
   const callers = all.filter(({ name }) => !(name in plan.scratch));
   const names = [...new Set(callers.map(({ name }) => name))];
+  /** @type {Set<string>} */
   const written = new Set(
     callers.filter(({ access }) => access === "write").map(({ name }) => name),
   );
@@ -42,7 +43,16 @@ export function boundBuffers(plan, buffers, limits) {
     bound[name] = rangeOf(name, given);
     checkRange(name, bound[name], plan.buffers[shared ? "qkv" : name], limits);
   }
-  for (const name of written) checkAlone(name, names, bound, written);
+  /** Whether some dispatch binds them so. @param {string} name @param {"read" | "write"} access */
+  const binds =
+    (name, access) =>
+    (/** @type {import("./types.js").Pass} */ { bindings }) =>
+      bindings.some((one) => one.name === name && one.access === access);
+  // What another dispatch alone reads counts as well, unless it is itself an output.
+  /** @param {string} name @param {string} other */
+  const meet = (name, other) =>
+    !written.has(other) || plan.passes.filter(binds(name, "write")).some(binds(other, "read"));
+  for (const name of written) checkAlone(name, names, bound, meet);
   return bound;
 }
 
@@ -112,14 +122,14 @@ const part = (needed) => `bind the ${needed} that are needed, {buffer, offset, s
  * @param {string} name of what is written
  * @param {readonly string[]} names
  * @param {Readonly<Record<string, Range>>} bound
- * @param {ReadonlySet<string>} written
+ * @param {(name: string, other: string) => boolean} meet whether `other` is read beside it
  */
-function checkAlone(name, names, bound, written) {
+function checkAlone(name, names, bound, meet) {
   const { buffer, offset, size } = bound[name];
   for (const other of names) {
     const one = bound[other];
     if (other === name || one.buffer !== buffer) continue;
-    if (!written.has(other)) {
+    if (meet(name, other)) {
       throw new SpecError(
         `buffer ${name} is written, and ${other}, which is read, lies in the same GPUBuffer; ` +
           "create another for one of them",

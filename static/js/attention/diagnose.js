@@ -2,10 +2,11 @@
 /** What the compiler says about the shaders of a request, without a pipeline or a buffer. */
 import { checkTuned } from "./check-tuned.js";
 import { CompileError } from "./errors.js";
-import { factsOf } from "./facts.js";
+import { factsOf, withoutMatrices } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
+import { mustDoWithout } from "./matrix-probe.js";
 import { composePart, partOf } from "./parts.js";
-import { plainMessage } from "./pipelines.js";
+import { Pipelines, plainMessage } from "./pipelines.js";
 import { buildPlan } from "./plan.js";
 import { SHADER_BASE, ShaderSources } from "./shader-sources.js";
 import { withoutTile } from "./tuned.js";
@@ -47,12 +48,32 @@ import { withoutTile } from "./tuned.js";
 export async function diagnose(device, spec, options = {}) {
   knownKeys("options", options, ["kernel", "shaderBase", "shaders", "tuned", "adapter"]);
   const { kernel, shaderBase = SHADER_BASE, shaders = {}, tuned = {}, adapter = device } = options;
-  const plan = buildPlan(spec, factsOf(adapter), kernel ? { kernel } : {}, checkTuned(tuned));
+  checkTuned(tuned);
   const sources = new ShaderSources(shaderBase, shaders);
+  return diagnosed(device, spec, { kernel, sources, tuned, facts: factsOf(adapter) });
+}
+
+/**
+ * As `prepare` goes on: without a tuned tile that does not compile, then without matrices.
+ * @param {GPUDevice} device
+ * @param {import("./types.js").Spec} spec
+ * @param {{kernel?: string, sources: ShaderSources, tuned: import("./types.js").TunedTable,
+ *   facts: import("./types.js").DeviceFacts}} given
+ * @returns {ReturnType<typeof diagnose>}
+ */
+async function diagnosed(device, spec, given) {
+  const { kernel, sources, tuned, facts } = given;
+  const plan = buildPlan(spec, facts, kernel ? { kernel } : {}, tuned);
   const passes = await Promise.all(plan.passes.map((pass) => diagnosePass(device, pass, sources)));
   const failed = plan.passes.find((_, n) => passes[n].refused);
   const others = failed ? withoutTile(tuned, failed) : tuned;
-  if (others !== tuned) return diagnose(device, spec, { ...options, tuned: others });
+  if (others !== tuned) return diagnosed(device, spec, { ...given, tuned: others });
+  if (
+    failed &&
+    (await mustDoWithout(failed, { kernel, plan, tuned }, sources, new Pipelines(device)))
+  ) {
+    return diagnosed(device, spec, { ...given, facts: withoutMatrices(facts) });
+  }
   const kernels = plan.passes.map(({ file }) => file);
   const files = [...kernels, ...passes.flatMap((pass) => pass.files)];
   /** @type {Map<string, Message>} passes share files, and copies of a loop share its faults */

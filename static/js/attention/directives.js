@@ -3,7 +3,8 @@
  * The words of the composer, `@use`, `@unroll`, `@registers` and `@trace`, where they are nothing but
  * comments: misspelt, or in another form. Such a kernel would compile, and do without what was asked.
  *
- * A word stands first in its comment. Loops that are commented out, and prose about words, are let be.
+ * A word stands first in its comment, and is not half of a longer one (`@trade-off`). Loops that are
+ * commented out, and prose about words, are let be.
  */
 import { HOOK } from "./instrument.js";
 import { REGISTERS } from "./registers.js";
@@ -41,7 +42,7 @@ export function strayDirective(text) {
   /** @type {Set<number> | null} */
   let taken = null;
   for (const { 0: comment, index } of text.matchAll(COMMENT)) {
-    const [head, word] = /^[/*]+[ \t]*@(\w+)/.exec(comment) ?? ["", ""];
+    const [head, word] = /^[/*]+[ \t]*@(\w+)(?![\w-])/.exec(comment) ?? ["", ""];
     const meant = WORDS.find((one) => resembles(word, one));
     if (meant === undefined) continue;
     const at = index + head.length - word.length - 1;
@@ -65,13 +66,17 @@ const takenIn = (text) =>
 
 /**
  * Whether a word is another one, or that with a slip: other capitals, an s too many, a letter or two
- * of a long one missing, doubled or mistaken.
+ * of a long one missing, doubled or mistaken, but not the first.
  * @param {string} word @param {string} meant
  */
 function resembles(word, meant) {
   const lower = word.toLowerCase();
   if (lower === meant || lower === `${meant}s`) return true;
-  return meant.length > 4 && distance(lower, meant) <= (meant.length > 5 ? 2 : 1);
+  return (
+    meant.length > 4 &&
+    lower[0] === meant[0] &&
+    distance(lower, meant) <= (meant.length > 5 ? 2 : 1)
+  );
 }
 
 /** Letters to insert, drop or change (Levenshtein). @param {string} a @param {string} b */

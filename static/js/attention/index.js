@@ -15,7 +15,7 @@ import { compilePlan, leftOut, noMatrices } from "./compile-plan.js";
 import { Unsupported } from "./errors.js";
 import { factsOf, withoutMatrices, withoutSubgroups } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
-import { MATRIX_EXTENSION, matricesCompile } from "./matrix-probe.js";
+import { mustDoWithout } from "./matrix-probe.js";
 import { Memory } from "./memory.js";
 import { createOperation } from "./operation.js";
 import { Compositions } from "./parts.js";
@@ -113,11 +113,9 @@ export function createAttention(device, options = {}) {
         table = others;
         continue;
       }
-      const named = options.kernel === found.kernel || tuned.strict === true;
-      const { enable } = made.pass;
-      if (named || !enable.includes(MATRIX_EXTENSION)) throw made.error;
       // It may be this file alone that does not compile: whoever edits it has to know.
-      if (await matricesCompile(sources, library.pipelines)) throw made.error;
+      const asked = { kernel: options.kernel, plan: found, tuned };
+      if (!(await mustDoWithout(made.pass, asked, sources, library.pipelines))) throw made.error;
       facts = withoutMatrices(facts);
       warnings = [noMatrices(made.pass, first)];
       table = tuned;

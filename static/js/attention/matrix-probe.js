@@ -34,3 +34,16 @@ export async function matricesCompile(sources, pipelines) {
     throw error;
   }
 }
+
+/**
+ * Whether a pass that does not compile is the browser's doing, which other kernels do without: nobody
+ * named its kernel, and the probe does not compile either.
+ * @param {import("./types.js").Pass} pass
+ * @param {{kernel?: string, plan: import("./types.js").Plan, tuned: import("./types.js").TunedTable}} asked
+ * @param {import("./shader-sources.js").ShaderSources} sources
+ * @param {import("./pipelines.js").Pipelines} pipelines
+ */
+export async function mustDoWithout({ enable }, { kernel, plan, tuned }, sources, pipelines) {
+  if (kernel === plan.kernel || tuned.strict === true) return false;
+  return enable.includes(MATRIX_EXTENSION) && !(await matricesCompile(sources, pipelines));
+}

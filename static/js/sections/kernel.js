@@ -29,9 +29,10 @@ export class KernelSection {
   /** @type {Editor | null} */
   #editor = null;
   #making = lazy(() => this.#makeEditor());
+  #lacks = ""; // why there is no editor, told before whatever else is said
   /** Counts texts asked for: one that is late for what is asked now is not put on show. */
   #turn = 0;
-  /** Somebody looks at the section, or a file was saved: from then on cases are looked into. */
+  /** Somebody looks at it, or a file was saved: from then on cases are looked into. */
   #awake = false;
   #ready = false;
   #running = false;
@@ -123,6 +124,7 @@ export class KernelSection {
   /** Files may have been saved while nobody told this page. */
   async resync() {
     if (!this.#awake) return;
+    if (this.#lacks) await this.#load();
     await this.#case.forget();
     this.#all = await this.#case.files();
     for (const path of this.#all) await this.#reread(path);
@@ -154,11 +156,10 @@ export class KernelSection {
   async #load() {
     this.#awake = true;
     this.#look();
-    try {
-      await this.#making();
-    } catch (error) {
-      return this.#panel.say(`No editor: ${asRunError(error).message}`);
-    }
+    this.#lacks = await this.#making().then(
+      () => "",
+      (error) => `No editor: ${asRunError(error).message}. `,
+    );
     this.#draw();
   }
 
@@ -343,6 +344,6 @@ export class KernelSection {
     const messages = own ? own.messages : this.#messages;
     this.#panel.messages(messages);
     this.#editor?.mark(messages.filter(({ file }) => file === this.#shown));
-    if (!own) this.#panel.say(this.#case.summary(messages, stale));
+    if (!own) this.#panel.say(this.#lacks + this.#case.summary(messages, stale));
   }
 }

@@ -66,7 +66,8 @@ export class SpeedView {
       const result = await this.#result();
       result.show(all.filter(({ state }) => state === "done"));
     } catch (error) {
-      this.#refuse(`Not shown: ${asRunError(error).message}`);
+      // What is being done is the better news; there is nothing to show yet, and it is tried again.
+      if (!current) this.#refuse(`Not shown: ${asRunError(error).message}`);
     }
   }
 
