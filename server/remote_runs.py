@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -116,7 +117,7 @@ class RemoteRuns:
             if "status" in found:
                 done = read_report(found)
                 if done.told or run.trace is not None:
-                    self._fetch_told(run, done)
+                    done = self._fetch_told(run, done)
                 run.settle(done)
                 return True
             run.state, run.progress = found["state"], found["progress"]
@@ -131,16 +132,21 @@ class RemoteRuns:
 
         follow(look, give_up)
 
-    def _fetch_told(self, run: Run, done: Report) -> None:
-        """What its kernels told; nothing where the server no longer keeps it."""
+    def _fetch_told(self, run: Run, done: Report) -> Report:
+        """What its kernels told; nothing where the server no longer keeps it. The report, which
+        warns of a file that cannot be read: the verdict holds without it.
+        """
         spec = trace_buffer.spec_of(run.case, tiles=run.trace is not None)
         try:
             path = f"/api/runs/{run.id}/trace/told.npz"
             data = self._remote.send("GET", path, timeout_s=TOLD_S)
+            run.told, traced = told_file.read(data, spec)
         except Refused:
-            return
-        run.told, traced = told_file.read(data, spec)
+            return done
+        except PageError as error:
+            return replace(done, warnings=(*done.warnings, error.message))
         run.done = Done(status="ok", kernel=done.kernel, passes=done.passes, traced=traced)
+        return done
 
 
 class Outputs(Mapping[str, np.ndarray]):

@@ -140,6 +140,36 @@ def test_what_the_server_no_longer_keeps_is_no_trace_and_says_so(
     assert "Not traced: the kernels told nothing, or it is no longer kept." in done.output
 
 
+@pytest.mark.parametrize("data", [b"<html>", told_file.write(np.zeros(9, np.uint32), [])])
+def test_a_file_that_cannot_be_read_leaves_the_verdict_as_it_is(
+    phone: object, live: Live, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    send = Remote.send
+
+    def garbling(self: Remote, method: str, path: str, *more: Any, **options: Any) -> bytes:
+        answer = send(self, method, path, *more, **options)
+        return data if path.endswith("/trace/told.npz") else answer
+
+    monkeypatch.setattr(Remote, "send", garbling)
+    with Harness(page="phone", server=live.url) as harness:
+        report = harness.run(CASE, trace={"b": 0, "h": 1, "i_tile": 2})
+        assert (report.status, report.error) == ("fail", None)
+        assert "kernels told" in report.warnings[-1]
+        assert harness.last_trace() is None
+
+
+def test_a_traced_run_whose_kernels_told_nothing_has_an_empty_trace_as_here(live: Live) -> None:
+    page = live.page(label="tablet")
+    introduce(page)
+    working = Working(page, lambda page, job: page.work(job))
+    with Harness(page="tablet", server=live.url) as harness:
+        assert harness.run(CASE, trace={"b": 0, "h": 1, "i_tile": 2}).told == 0
+        found = harness.last_trace()
+    working.end()
+    assert found is not None
+    assert (found.traced, found.told.wanted) == ((), 0)
+
+
 def test_a_file_of_another_size_or_of_something_else_is_refused() -> None:
     spec = spec_of(CASE, tiles=True)
     words = told(CASE, rows=(0, 16))
