@@ -82,6 +82,20 @@ def test_one_wrong_element_is_named():
     assert line.startswith("o: 1 of 148 off; worst at (0, 5, 1, 1)")
 
 
+def test_wrong_elements_are_counted():
+    golden = case("br_Tq70_Tk5_emptyrows")
+    right = reference(golden)
+    assert {one.bad for one in check(golden, right).values()} == {0}
+    off, nan, empty = (right["lse"].copy() for _ in range(3))
+    off.flat[[-1, -2, -4]] += 1
+    nan.flat[[3, 4]] = np.nan
+    empty[np.isneginf(empty)] = 0
+    wrong = {"off": off, "nan": nan, "empty": empty, "shape": off[:, :, 1:]}
+    bad = {why: check(golden, {"lse": lse})["lse"].bad for why, lse in wrong.items()}
+    rows = int(np.isneginf(right["lse"]).sum())
+    assert bad == {"off": 3, "nan": 2, "empty": rows, "shape": golden.expected["lse"].size}
+
+
 def test_the_tolerance_is_the_limit():
     golden = case("hd002_T37_causal")
     for name, atol in golden.tolerance.items():
