@@ -299,6 +299,15 @@ test("what the device cannot hold is refused with both numbers", () => {
   );
 });
 
+test("limits to request leave out what no pass binds", () => {
+  const far = { offset: 2 ** 28, batch: 256, row: 8, head: 8 }; // O, which attn_backward does not read
+  const spec = /** @type {const} */ ({ op: "backward", Tq: 32, D: 8, strides: { o: far } });
+  const limits = { limits: DEFAULT_LIMITS };
+  assert.deepEqual(requiredLimits(spec, limits, { kernel: "attn_backward" }), {});
+  const named = () => requiredLimits(spec, limits, { kernel: "fa2_backward" });
+  assert.throws(named, /o needs .* bytes/);
+});
+
 test("limits to request are those above the default, never more than the adapter has", () => {
   const adapter = { limits: SWIFTSHADER };
   const memory = { maxComputeWorkgroupStorageSize: 32768 };

@@ -1,6 +1,6 @@
 // @ts-check
 /** Which limits to ask an adapter for, before there is a device. */
-import { bufferBytes, callersTooLarge, tooFar } from "./buffer-sizes.js";
+import { boundBytes, callersTooLarge, tooFar } from "./buffer-sizes.js";
 import { checkTuned } from "./check-tuned.js";
 import { choose } from "./choose.js";
 import { Unsupported } from "./errors.js";
@@ -47,9 +47,9 @@ export function requiredLimits(spec, adapter, options = {}) {
   knownKeys("options", options, ["extraBytes", "kernel", "tuned"]);
   const { extraBytes = 0, kernel = "auto", tuned } = options;
   const full = completeSpec(spec);
-  const { scratch } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
+  const { fits, scratch } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
   const callers = Object.fromEntries(
-    Object.entries(bufferBytes(full)).map(([name, bytes]) => [name, bytes + extraBytes]),
+    Object.entries(boundBytes(fits, full)).map(([name, bytes]) => [name, bytes + extraBytes]),
   );
   const why = callersTooLarge(callers, adapter.limits, full) ?? tooFar(full);
   if (why !== null) throw new Unsupported(why);
