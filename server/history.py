@@ -257,7 +257,7 @@ class History:
         except (sqlite3.OperationalError, OSError) as error:
             raise HistoryError(
                 f"the history {self.path} is of an older version and cannot be brought up to date "
-                f"({error}); make it writable, or name a copy of it with FA2_HISTORY"
+                f"({error}); try again, or make it writable, or name a copy of it with FA2_HISTORY"
             ) from error
 
 
