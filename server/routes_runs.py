@@ -72,8 +72,10 @@ async def create(
     shaders = body.shaders
     if body.like is not None:
         like = await _run(body.like, store)
-        if like.dropped:
-            raise _no_texts(like)
+        gone = [name for name in like.dropped if name not in shaders]
+        gone += like.dropped_own if own is None else ()
+        if gone:
+            raise _no_texts(like, gone)
         shaders, own = like.shaders | shaders, own or like.own
     if own is not None and body.suite == own_cases.SUITE:
         cases = own_cases.cases_for(own)
@@ -108,12 +110,12 @@ async def create(
     return RunsCreated(runs=[run.id for run in runs], cases=[str(run.case) for run in runs])
 
 
-def _no_texts(run: Run) -> Problem:
+def _no_texts(run: Run, gone: list[str]) -> Problem:
     """Those of a run's files that were let go to make room for newer runs', by name."""
     return Problem(
         410,
         "no-texts",
-        f"run {run.id} ran {', '.join(run.dropped)}, whose text is not kept any more: newer runs' "
+        f"run {run.id} ran {', '.join(gone)}, whose text is not kept any more: newer runs' "
         "texts took its place. Send the text again, or take it from the history, if one is kept: "
         f"fa2 repro {run.id}",
     )
@@ -167,6 +169,7 @@ async def posted_input(run: SentRun, name: str) -> Response:
 @router.put("/{run}/inputs/{name}", status_code=204)
 async def put_input(run: KnownRun, name: str, request: Request, store: Store) -> None:
     """One of the arrays that a run waits for, whole and with its SHA-256, once."""
+    _must_be(WAITING, run)
     if name not in run.awaiting or name in run.receiving:
         raise Problem(409, "wrong-state", f"run {run.id} does not wait for an input {name[:40]!r}")
     spec = posted_inputs.specs(run.case)[name]

@@ -35,7 +35,8 @@ class Run(Task[Report]):
     want: dict[str, OutputSpec]
     inputs: Arrays | None = None  # the caller's own, in canonical order
     own: dict[str, Any] | None = None  # a kernel that is not ours: its manifest and its texts
-    dropped: tuple[str, ...] = ()  # files whose texts are not kept any more
+    dropped: tuple[str, ...] = ()  # edited files whose texts are not kept any more
+    dropped_own: tuple[str, ...] = ()  # those of the kernel that is not ours
     trace: dict[str, int] | None = None  # whose state is to be told after each key tile
     tuned: dict[str, Any] | None = None  # tiles to try first; None: those kept for the adapter
     timing: bool = False  # the check before a benchmark, which needs the inputs again
@@ -66,6 +67,11 @@ class Run(Task[Report]):
         return None if self.own is None else own_kernel.source(self.own)
 
     @property
+    def own_files(self) -> Mapping[str, str]:
+        """The texts of a kernel that is not ours, by name."""
+        return {} if self.own is None else self.own["files"]
+
+    @property
     def overdue_s(self) -> float:
         # The page counts its deadline up to the last kernel; the results travel after that.
         upload_s = sum(spec.bytes for spec in self.want.values()) / SLOWEST_UPLOAD
@@ -87,7 +93,7 @@ class Run(Task[Report]):
     @property
     def text_bytes(self) -> int:
         """Memory that its texts take; runs of one request share them, and each counts them."""
-        texts = [*self.shaders.values(), *(self.own or {"files": {}})["files"].values()]
+        texts = [*self.shaders.values(), *self.own_files.values()]
         return sum(map(sys.getsizeof, texts))
 
     def drop_arrays(self) -> None:
@@ -96,7 +102,7 @@ class Run(Task[Report]):
 
     def drop_texts(self) -> None:
         """Their names stay: what runs the same again has to be refused by them."""
-        self.dropped = (*self.shaders, *(self.own or {"files": {}})["files"])
+        self.dropped, self.dropped_own = tuple(self.shaders), tuple(self.own_files)
         self.shaders, self.own = {}, None
 
     def job(self) -> dict[str, Any]:

@@ -20,8 +20,9 @@ def edited(live: Live, page: FakePage, text: str) -> str:
     return run
 
 
-def like(live: Live, run: str) -> Any:
-    return live.client.post("/api/runs", json={"case": CASE, "page": "elsewhere", "like": run})
+def like(live: Live, run: str, **body: Any) -> Any:
+    body = {"case": CASE, "page": "elsewhere", "like": run, **body}
+    return live.client.post("/api/runs", json=body)
 
 
 def test_texts_of_the_oldest_finished_runs_go_first_by_their_bytes(serve: Serve) -> None:
@@ -47,6 +48,27 @@ def test_what_is_gone_is_said_by_name_with_the_way_out(serve: Serve) -> None:
     assert "ran mine.wgsl, whose text is not kept" in problem["detail"]
     assert f"fa2 repro {run['runs'][0]}" in problem["detail"]
     assert like(live, newest).status_code == 201, "the newest stays, however large"
+
+
+def test_a_run_whose_texts_are_all_sent_again_needs_none_of_those_that_are_gone(
+    serve: Serve,
+) -> None:
+    live = serve(max_text_bytes=0)
+    page = live.page()
+    texts = {PARAMS: "// 1", "common/masking.wgsl": "// 2"}
+    first = live.submit(CASE, page=page.id, shaders=texts)
+    page.work(page.next_event("job"))
+    # A kernel of one's own whose file is called like one of ours, which is not the same text.
+    mine = {**OWN, "files": {"fa2_forward.wgsl": OWN["files"]["mine.wgsl"]}}
+    own = live.submit(CASE, page=page.id, own=mine)
+    page.work(page.next_event("job"))
+    edited(live, page, "// newer")
+    half = like(live, first, shaders={PARAMS: "// 3"})
+    assert half.status_code == 410
+    assert "ran common/masking.wgsl, whose text" in half.json()["detail"]
+    assert like(live, first, shaders=texts).status_code == 201
+    assert like(live, own, shaders={"fa2_forward.wgsl": "// 4"}).status_code == 410
+    assert like(live, own, own=mine).status_code == 201
 
 
 def test_a_wide_character_counts_as_the_memory_that_it_takes(serve: Serve) -> None:

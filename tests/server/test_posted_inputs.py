@@ -67,6 +67,22 @@ def test_what_does_not_belong_is_refused(live: Live, arrays: dict[str, np.ndarra
     live.client.post(f"/api/runs/{plain}/cancel")
 
 
+def test_an_array_for_a_run_that_is_cancelled_is_refused_before_it_is_here(
+    live: Live, arrays: dict[str, np.ndarray]
+) -> None:
+    run = ask(live)
+    live.client.post(f"/api/runs/{run}/cancel")
+    data = arrays["q"].tobytes()
+    head = (
+        f"PUT /api/runs/{run}/inputs/q HTTP/1.1\r\nHost: 127.0.0.1:{live.port}\r\n"
+        "Content-Type: application/octet-stream\r\n"
+        f"Content-Digest: {content_digest(data)}\r\nContent-Length: {len(data)}\r\n\r\n"
+    )
+    answer = live.raw(head.encode())
+    assert answer.startswith(b"HTTP/1.1 409 ")
+    assert b"is error, not waiting" in answer
+
+
 def test_a_bias_may_mask_with_minus_infinity_and_nothing_else(live: Live) -> None:
     case = "forward:T=4,H=1,D=4,bias=tt"
     run = ask(live, case, page="nobody")
