@@ -13,8 +13,6 @@ they hop.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
 from typing import Any
 
 from server import bench_report
@@ -24,14 +22,13 @@ from server.bench_timing import BenchDone
 from server.cases import Case
 from server.errors import CaseError
 from server.loop import Loop
+from server.observers import Observers
 from server.outputs import predicted_work
 from server.pages import Pages
 from server.report import RunError
 from server.runs import RunStore
 from server.settings import Settings
 from server.task import SENT
-
-log = logging.getLogger("server")
 
 LEAST_SAMPLES = 30
 MOST_SAMPLES = 10_000
@@ -49,9 +46,8 @@ class BenchStore:
         self._runs = runs
         self._benches: dict[str, Bench] = {}
         self._checks: set[asyncio.Task[None]] = set()
-        self.observers: list[Callable[[Bench, BenchReport], None]] = []
-        """Called on the loop's thread with every benchmark that ends, before its texts are let go;
-        they must not block."""
+        self.observers = Observers[Bench, BenchReport]()
+        """Called with every benchmark that ends, before its texts are let go."""
         self._loop = Loop()
 
     # From any thread
@@ -176,11 +172,7 @@ class BenchStore:
             return
         self._tasks.release(bench)
         page = bench.sent_to or bench.run.sent_to
-        for observe in self.observers:
-            try:
-                observe(bench, report)
-            except Exception:  # somebody who looks on is nothing that others wait for
-                log.exception("an observer failed on %s", bench.run.case)
+        self.observers.tell(bench, report)
         bench.settle(report)
         told = {"bench": bench.id, "report": bench.to_dict()}
         self._pages.send(page, "bench-report", told)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -27,6 +27,7 @@ from server.errors import CaseError
 from server.judging import Judging
 from server.loop import Loop
 from server.newest import Newest
+from server.observers import Observers
 from server.outputs import predicted_work, want
 from server.pages import Pages
 from server.report import Done, Report
@@ -53,8 +54,8 @@ class RunStore:
         self._with_texts = Newest(
             settings.max_text_bytes, lambda run: run.text_bytes, Run.drop_texts
         )
-        self.observers: list[Callable[[Run, Report], None]] = []
-        """Called on the loop's thread with every finished run; they must not block."""
+        self.observers = Observers[Run, Report]()
+        """Called with every finished run."""
         self._loop = Loop()
         self._judging = Judging()
 
@@ -233,11 +234,7 @@ class RunStore:
                 self._pages.send(page, "verdict", told)
         except Exception:  # a report that is no JSON is nothing that the runs behind it wait for
             log.exception("the page was not told the verdict on %s", run.case)
-        for observe in self.observers:
-            try:
-                observe(run, result)
-            except Exception:  # nor is somebody who looks on
-                log.exception("an observer failed on %s", run.case)
+        self.observers.tell(run, result)
         self._keep(run)
         self._tasks.dispatch()
 

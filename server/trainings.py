@@ -11,11 +11,9 @@ they hop.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-
 from server.errors import CaseError
 from server.loop import Loop
+from server.observers import Observers
 from server.pages import Pages
 from server.report import RunError, jsonable
 from server.settings import Settings
@@ -24,8 +22,6 @@ from server.training import Training
 from server.training_report import TrainingDone, TrainingReport, failed, judged
 from server.training_spec import TrainingSpec, twin_bytes
 from server.twins import Twins
-
-log = logging.getLogger("server")
 
 
 class TrainingStore:
@@ -36,9 +32,8 @@ class TrainingStore:
         self._pages = pages
         self._tasks = pages.tasks
         self._trainings: dict[str, Training] = {}
-        self.observers: list[Callable[[Training, TrainingReport], None]] = []
-        """Called on the loop's thread with every training that ends, before its texts are let go;
-        they must not block."""
+        self.observers = Observers[Training, TrainingReport]()
+        """Called with every training that ends, before its texts are let go."""
         self._loop = Loop()
         self._twins = Twins(self._loop, self._twin_stepped, self.fail)
 
@@ -162,11 +157,7 @@ class TrainingStore:
         if training.finished:
             return
         self._tasks.release(training)
-        for observe in self.observers:
-            try:
-                observe(training, report)
-            except Exception:  # somebody who looks on is nothing that others wait for
-                log.exception("an observer failed on the %s", training.title)
+        self.observers.tell(training, report)
         training.settle(report)
         told = {"training": training.id, "report": training.to_dict()}
         self._pages.send(training.sent_to, "train-verdict", told)
