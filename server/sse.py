@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 RETRY_MS = 1000
 MAX_BYTES = 32 << 20
-"""Of what waits for a client when there is no room for another event, however large that is."""
+"""Once so much waits for a client, there is no room for another event, however small."""
 
 
 def event(name: str, data: Mapping[str, Any]) -> bytes:
