@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,21 @@ from server.paths import STATIC
 
 NOTES = str(STATIC.parent / "examples" / "notes_16x16.wgsl")
 Fa2 = Callable[..., tuple[int, str, str]]
+
+
+INTERRUPTED = """
+import signal, sys
+
+class WhileImporting:
+    def find_spec(self, name, *_):
+        if name == "server.cli_bench":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, WhileImporting())
+sys.argv = ["fa2", "list"]
+from server.__main__ import main
+main()
+"""
 
 
 @pytest.fixture
@@ -147,3 +163,8 @@ def test_what_a_command_raises_becomes_a_paragraph_and_an_exit_code(
     found, out, err = fa2("list", "--suite", "seed")
     assert (found, out) == (code, "")
     assert err == (f"fa2: {error}\n" if isinstance(error, HarnessError) else "")
+
+
+def test_ctrl_c_while_modules_are_imported_ends_it_without_a_word() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
