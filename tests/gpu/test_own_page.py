@@ -74,6 +74,28 @@ def test_what_is_missing_in_a_manifest_is_said_before_anything_runs(tab: Tab) ->
     says(tab, "is understood and compiles")
 
 
+def test_the_kernel_given_last_is_the_one_that_is_judged(tab: Tab, tmp_path: Path) -> None:
+    tab.page.fill("#own-case", CASE)
+    give(tab, "notes_16x16", "wgsl", "json")
+    text = (EXAMPLES / "row_per_invocation.wgsl").read_text()
+    assert "l_i * alpha + p;" in text
+    (tmp_path / "wrong.wgsl").write_text(text.replace("l_i * alpha + p;", "l_i + p;"))
+    (tmp_path / "wrong.json").write_text((EXAMPLES / "row_per_invocation.json").read_text())
+    tab.page.set_input_files("#own-files", [str(path) for path in sorted(tmp_path.iterdir())])
+    says(tab, "wrong is understood and compiles")
+    line = tab.page.locator("#own-kernel")
+    assert line.inner_text() == (
+        "Kernel: wrong.wgsl, manifest: wrong.json. "
+        "Also there, not run: notes_16x16.wgsl, notes_16x16.json."
+    )
+    tab.page.click("#own-run")
+    tab.headline("1 FAIL")
+    tab.page.click("text=Make notes_16x16.wgsl the kernel")
+    says(tab, "notes_16x16 is understood and compiles")
+    assert line.inner_text().startswith("Kernel: notes_16x16.wgsl, manifest: notes_16x16.json.")
+    assert tab.page.evaluate("document.activeElement.textContent") == "Edit notes_16x16.wgsl"
+
+
 def test_an_edit_is_checked_and_run_from_the_editor(tab: Tab) -> None:
     tab.page.fill("#own-case", CASE)
     give(tab, "row_per_invocation", "wgsl", "json")

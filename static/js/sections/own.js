@@ -39,14 +39,15 @@ export class OwnSection {
     this.context = context;
     this.#panel = new OwnPanel({
       onFiles: (files) => this.#take(files),
-      onPaste: (text) => this.#give(() => [this.#files.paste(text)]),
+      onPaste: (text) => this.#give([this.#files.named(text)]),
       onNew: () =>
-        this.#give(() => [
-          this.#files.set(NEW_KERNEL, this.#files.text(NEW_KERNEL) ?? ""),
-          this.#files.set("kernel.json", this.#files.text("kernel.json") ?? NEW_MANIFEST),
+        this.#give([
+          { name: NEW_KERNEL, text: this.#files.text(NEW_KERNEL) ?? "" },
+          { name: "kernel.json", text: this.#files.text("kernel.json") ?? NEW_MANIFEST },
         ]).then(() => this.#edit(NEW_KERNEL)),
       onOpen: (name) => this.#edit(name),
       onRemove: (name) => this.#remove(name),
+      onChoose: (name) => this.#choose(name),
       onRun: (suite) => this.#run(suite),
       onCase: () => {
         this.#written = true;
@@ -91,14 +92,15 @@ export class OwnSection {
 
   /** @param {Iterable<File>} files */
   async #take(files) {
-    const read = await Promise.all([...files].map(async (f) => ({ f, text: await f.text() })));
-    await this.#give(() => read.map(({ f, text }) => this.#files.set(f.name, text)));
+    const read = [...files].map(async (file) => ({ name: file.name, text: await file.text() }));
+    await this.#give(await Promise.all(read));
   }
 
-  /** @param {() => string[]} give puts texts among the files; their names */
-  async #give(give) {
+  /** @param {import("../own/files.js").Given[]} files */
+  async #give(files) {
     try {
-      for (const name of give()) this.#open.get(name)?.setText(this.#files.text(name) ?? "");
+      for (const name of this.#files.give(files))
+        this.#open.get(name)?.setText(this.#files.text(name) ?? "");
     } catch (error) {
       this.#panel.say(/** @type {Error} */ (error).message, "wrong");
       return;
@@ -117,10 +119,25 @@ export class OwnSection {
     this.#check();
   }
 
+  /** @param {string} name of the text that is to be the kernel */
+  #choose(name) {
+    this.#files.choose(name);
+    this.#listed();
+    this.#panel.focus(name); // the button that was pressed is gone
+    this.#check();
+  }
+
   #listed() {
-    this.#panel.showFiles(this.#files.names);
+    this.#show();
     this.enable({ ready: this.#ready, running: this.#running });
     this.context.refresh();
+  }
+
+  /** The files, and which of them is the kernel. */
+  #show() {
+    const { names, roles } = this.#files;
+    const kernels = names.filter((name) => this.#files.runs(name));
+    this.#panel.showFiles(names, { ...roles, kernels });
   }
 
   /** Puts a file into the editor. @param {string} name */
@@ -153,6 +170,7 @@ export class OwnSection {
   /** Holds the manifest against the text, and asks the compiler. */
   async #check() {
     clearTimeout(this.#typing);
+    this.#show(); // what is typed may be an entry point
     const turn = ++this.#turn;
     /** @type {import("../own/check.js").Checked} */
     let checked = { rows: [], messages: [], said: "No kernel is loaded.", state: "" };

@@ -10,12 +10,16 @@ import { byId, h } from "./dom.js";
  * @property {() => void} onNew
  * @property {(name: string) => void} onOpen
  * @property {(name: string) => void} onRemove
+ * @property {(name: string) => void} onChoose  it is to be the kernel
  * @property {(suite: boolean) => void} onRun
  * @property {() => void} onCase  another case was written
  */
 
 export class OwnPanel {
   #list = byId("own-list");
+  #kernel = byId("own-kernel");
+  /** What the list shows: it is made anew only for something else, so that the focus stays. */
+  #listed = "";
   #says = byId("own-says");
   #case = /** @type {HTMLInputElement} */ (byId("own-case"));
   #buttons = ["own-run", "own-suite"].map((id) => /** @type {HTMLButtonElement} */ (byId(id)));
@@ -75,9 +79,10 @@ export class OwnPanel {
     this.#case.value = text;
   }
 
-  /** Where one gives files. */
-  focus() {
-    byId("own-pick").focus();
+  /** Where one gives files, or what edits one of them. @param {string} [name] */
+  focus(name) {
+    const edits = [...this.#list.querySelectorAll("button")];
+    (edits.find(({ textContent }) => textContent === `Edit ${name}`) ?? byId("own-pick")).focus();
   }
 
   /** @param {boolean} runnable */
@@ -91,16 +96,39 @@ export class OwnPanel {
     this.#says.dataset.state = state;
   }
 
-  /** @param {readonly string[]} names of the files */
-  showFiles(names) {
+  /**
+   * @param {readonly string[]} names of the files
+   * @param {import("../own/files.js").Roles & {kernels: string[]}} roles  kernels: texts with an
+   *   entry point
+   */
+  showFiles(names, roles) {
+    const shown = JSON.stringify([names, roles]);
+    if (shown === this.#listed) return;
+    this.#listed = shown;
+    this.#kernel.replaceChildren(...kernelLine(roles));
+    const { kernel, parts, kernels } = roles;
+    const choices = kernels.filter((name) => name !== kernel && !parts.includes(name));
+    const button = (
+      /** @type {string} */ text,
+      /** @type {() => void} */ onClick,
+      /** @type {string} */ quiet = "",
+    ) => {
+      const made = h("button", { type: "button", class: `small${quiet}` }, text);
+      made.addEventListener("click", onClick);
+      return made;
+    };
     this.#list.replaceChildren(
-      ...names.map((name) => {
-        const open = h("button", { type: "button", class: "small" }, `Edit ${name}`);
-        open.addEventListener("click", () => this.hooks.onOpen(name));
-        const remove = h("button", { type: "button", class: "small quiet" }, `Remove ${name}`);
-        remove.addEventListener("click", () => this.hooks.onRemove(name));
-        return h("li", {}, open, remove);
-      }),
+      ...names.map((name) =>
+        h(
+          "li",
+          {},
+          button(`Edit ${name}`, () => this.hooks.onOpen(name)),
+          button(`Remove ${name}`, () => this.hooks.onRemove(name), " quiet"),
+          ...(choices.includes(name)
+            ? [button(`Make ${name} the kernel`, () => this.hooks.onChoose(name))]
+            : []),
+        ),
+      ),
     );
   }
 
@@ -113,4 +141,25 @@ export class OwnPanel {
       ),
     );
   }
+}
+
+/**
+ * Which file is run, with what, and what only lies there.
+ *
+ * @param {import("../own/files.js").Roles} roles
+ */
+function kernelLine({ kernel, manifest, parts, others }) {
+  if (!kernel) return others.length || manifest ? ["Kernel: none yet."] : [];
+  const namesake = manifest === kernel.replace(/\.wgsl$/, ".json");
+  const list = (/** @type {string[]} */ names) =>
+    names.flatMap((name, n) => [n ? ", " : "", h("code", {}, name)]);
+  return [
+    "Kernel: ",
+    h("strong", {}, h("code", {}, kernel)),
+    ...(manifest ? [", manifest: ", h("code", {}, manifest)] : [", without a manifest"]),
+    ...(manifest && !namesake ? [" (has another name)"] : []),
+    ...(parts.length ? [", uses ", ...list(parts)] : []),
+    ".",
+    ...(others.length ? [" Also there, not run: ", ...list(others), "."] : []),
+  ];
 }
