@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.cases import Case
+from server.own_width import widest
 
 SUITE = "own"
 """What a request calls these cases; they depend on the kernel, so they are no suite of ours."""
@@ -34,6 +35,13 @@ _COMMON = """
     B=2,T=35,H=3,D=16,dist=headscaled
     """
 
+_LONG = ("H=2", "H=2,dist=growing", "H=4,Hkv=2,dist=growing")
+"""Beside T and D. With scores that grow along a row, what a step forgets of those before shows."""
+LEAST_LONG = 300
+"""Longer than a workgroup that every device has (256), so that its second step has work, too."""
+_BEYOND = 44
+"""Rows after a whole step: neither one nor a power of two."""
+
 _IF_SAID = {
     "dtype": ("B=2,T=21,H=2,D=5,dtype=f16",),
     "bias": tuple(f"B=2,T=33,H=2,D=8,bias={kind}" for kind in ("tt", "htt", "bhtt", "b11t")),
@@ -55,7 +63,19 @@ def cases_for(own: Mapping[str, Any]) -> list[Case]:
         texts.append("T=40,H=2,D=8,dist=negative")  # o alone hardly changes with the scale there
     if "attn" in manifest.get("outputs", ()) or "attn" in manifest.get("bindings", {}).values():
         texts.append("B=2,T=33,H=2,D=16,attn=1")
+    texts += _long(own)
     cases = [Case.parse(f"{manifest['op']}:{text}") for text in texts]
     if supports.get("dtype") == ["f16"]:
         cases = [case.replace(dtype="f16") for case in cases]
     return list(dict.fromkeys(cases))
+
+
+def _long(own: Mapping[str, Any]) -> list[str]:
+    """Cases of more rows and keys than the kernel takes in one step, as far as it takes them."""
+    supports = own["manifest"].get("supports", {})
+    step = supports.get("T_multiple_of", 1)
+    T = -(-max(LEAST_LONG, widest(own) + _BEYOND) // step) * step
+    T = min(T, max(step, supports.get("max_T", T) // step * step))
+    D = -(-8 // (step := supports.get("D_multiple_of", 1))) * step
+    D = min(D, max(step, supports.get("max_D", D) // step * step))
+    return [f"T={T},D={D},{more}" for more in _LONG]

@@ -17,7 +17,7 @@ _ENTRY = re.compile(rf"@compute\b(?:\s*@\w+(?:\s*{_ARGUMENTS})?){{0,4}}\s*fn\s+(
 
 def wrong(manifest: Manifest, text: str, file: str) -> Iterator[tuple[str, str]]:
     """(field, reason) of names in a manifest that the text does not have."""
-    code = _COMMENT.sub(" ", text)
+    code = without_comments(text)
     storage, entries = _STORAGE.findall(code), _ENTRY.findall(code)
     words = set(re.findall(r"\w+", code))
     for variable in manifest.bindings:
@@ -39,6 +39,11 @@ def wrong(manifest: Manifest, text: str, file: str) -> Iterator[tuple[str, str]]
     for member in manifest.uniforms:
         if not words.issuperset(re.findall(r"[A-Za-z_]\w*", member)):
             yield f"uniforms.{member}", f"{file} mentions no {member}"
+
+
+def without_comments(text: str) -> str:
+    """A WGSL text with a space in place of every comment."""
+    return _COMMENT.sub(" ", text)
 
 
 def _listed(names: list[str]) -> str:
