@@ -15,6 +15,7 @@ from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.errors import CaseError
 from server.harness import Harness
 from server.own_check import Checking
+from server.own_given import Given
 from server.schemas_own import json_schema
 
 
@@ -47,6 +48,15 @@ def check(
             metavar="EXPRESSION",
             help="Workgroups, for a kernel that needs no other manifest: --grid 'ceil_div(T, 16)' "
             "--grid 'B * H'.",
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--outputs",
+            metavar="NAME",
+            help="What is judged, as --outputs o for a kernel that stores no log-sum-exp; else all "
+            "that a case asks for.",
         ),
     ] = None,
     suite: Annotated[
@@ -89,9 +99,9 @@ def check(
     if kernel is None:
         raise CaseError("name the kernel's .wgsl file, as fa2 check my_kernel.wgsl")
     checking = Checking(
-        kernel,
-        manifest,
-        grid,
+        Given(
+            kernel, manifest, grid or (), [name for one in outputs or () for name in one.split(",")]
+        ),
         words=words or [],
         suite=suite,
         seed=seed,

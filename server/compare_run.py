@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.bench_report import BenchReport
@@ -97,7 +97,8 @@ def run_both(
     kept = []
     for side in sides:
         watch(f"{side.label}: judged")
-        found.reports.append(harness.run(side.case(case), kappa=kappa, **side.options))
+        report = harness.run(side.case(case), kappa=kappa, **side.options)
+        found.reports.append(replace(report, message=side.named_again(report.message)))
         kept.append(dict(harness.last_outputs))
     found.outputs = differences(case, *kept)
     if timed:

@@ -15,6 +15,7 @@ from server.errors import CaseError
 from server.history import History, Kept
 from server.history_own import FOLDER, MANIFEST
 from server.history_place import history_file
+from server.own_given import Given
 from server.paths import STATIC
 from server.replay import plan
 from server.repro import check_repeatable, pack
@@ -27,16 +28,23 @@ _RUN = re.compile(r"last|[0-9a-f]{6,32}")
 @dataclass(frozen=True)
 class Side:
     """``options`` are arguments of ``Harness.run`` and ``Harness.bench``; ``kernel`` is the case's
-    unless ``own`` says otherwise."""
+    unless ``own`` says otherwise; ``given``: how a file was named."""
 
     label: str
     kernel: str = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    given: Given | None = None
 
     def case(self, case: Case) -> Case:
         """What this side runs of ``case``."""
         return case.replace(kernel=self.kernel)
+
+    def named_again(self, message: str) -> str:
+        """A report's message, with a file named in it as the command named it."""
+        return (
+            message if self.given is None else self.given.named_again(message, self.options["own"])
+        )
 
 
 def read_side(word: str, history: Path | None = None, *, with_tiles: bool = True) -> Side:
@@ -47,8 +55,9 @@ def read_side(word: str, history: Path | None = None, *, with_tiles: bool = True
     CaseError when it is none of them, and ManifestError for a file whose manifest is wrong.
     """
     if word.endswith(".wgsl"):
-        own = own_kernel.read(Path(word))
-        return Side(str(own["name"]), options={"own": own})
+        given = Given(Path(word))
+        own = given.read()
+        return Side(str(own["name"]), options={"own": own}, given=given)
     names = kernel_names()
     if word in names:
         return Side(word, word)

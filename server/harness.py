@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from server.benches import LEAST_SAMPLES
 from server.cases import Case
 from server.errors import BY_KIND, CompileError, HarnessError, PageError
 from server.harness_life import Life
+from server.own_given import Given
 from server.paths import STATIC
 from server.report import Report
 from server.run import Run
@@ -110,7 +112,11 @@ class Harness(Life):
         otherwise as ``run`` does; what only the page can see is a report of that kind.
         """
         own = own_kernel.read(Path(kernel), manifest)
-        return self.run(case, own=own, seed=seed, kappa=kappa, timeout_s=timeout_s)
+        report = self.run(case, own=own, seed=seed, kappa=kappa, timeout_s=timeout_s)
+        if isinstance(manifest, Mapping):  # no command line says that
+            return report
+        given = Given(Path(kernel), None if manifest is None else Path(manifest))
+        return replace(report, message=given.named_again(report.message, own))
 
     def last_trace(self) -> Trace | None:
         """What the kernels told in the run before, beside the truth; None where they told nothing.

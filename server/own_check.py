@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from server import grammar, own_kernel
+from server import grammar
 from server.bench_console import BenchPrinter
 from server.cases import Case
 from server.cli_files import write_each
@@ -16,6 +17,7 @@ from server.errors import CaseError, CompileError, ManifestError
 from server.harness import Harness
 from server.junit import write_junit
 from server.own_cases import cases_for
+from server.own_given import Given
 from server.own_watch import saves, side_by_side
 from server.report import Report
 from server.results import USAGE, Results
@@ -34,9 +36,7 @@ class Checking:
 
     def __init__(
         self,
-        kernel: Path,
-        manifest: Path | None,
-        grid: Sequence[str] | None,
+        given: Given,
         *,
         words: Sequence[str],
         suite: str | None,
@@ -45,7 +45,7 @@ class Checking:
         bench: bool,
         files: tuple[Path | None, Path | None],
     ) -> None:
-        self._kernel, self._manifest, self._grid = kernel, manifest, grid
+        self._given = given
         self._words, self._suite = words, suite
         self._seed = None if seed is None else grammar.read_value("seed", seed)
         self._kappa, self._bench, self._files = kappa, bench, files
@@ -58,7 +58,7 @@ class Checking:
     def load(self) -> None:
         """Reads the files and chooses the cases. Raises CaseError and ManifestError."""
         self._read = self._contents()
-        self._own = own_kernel.read(self._kernel, self._manifest, self._grid)
+        self._own = self._given.read()
         self._read = {**self._contents(), **self._read}
         self._selected()
 
@@ -72,6 +72,7 @@ class Checking:
                 for one in selected:
                     printer.bar.running(str(one.case))
                     report = harness.run(one.case, own=self._own, kappa=self._kappa)
+                    report = replace(report, message=self._named(report.message))
                     results.add(one, report)
                     printer.report(report)
                     if report.told and (told := harness.last_trace()) is not None:
@@ -117,9 +118,10 @@ class Checking:
         return list(dict.fromkeys(path.parent for path in self._paths()))
 
     def _paths(self) -> list[Path]:
-        manifest = self._manifest or self._kernel.with_suffix(".json")
-        others = [self._kernel.parent / name for name in self._own.get("files", ())]
-        return list(dict.fromkeys([self._kernel, manifest, *others]))
+        kernel = self._given.kernel
+        manifest = self._given.manifest or kernel.with_suffix(".json")
+        others = [kernel.parent / name for name in self._own.get("files", ())]
+        return list(dict.fromkeys([kernel, manifest, *others]))
 
     def _contents(self) -> dict[Path, bytes | None]:
         found: dict[Path, bytes | None] = {}
@@ -143,7 +145,7 @@ class Checking:
         for one in found:
             if one.named and one.case.kernel != "auto":
                 raise CaseError(
-                    f"{one.case} names a kernel of ours; fa2 check runs {self._kernel.name}"
+                    f"{one.case} names a kernel of ours; fa2 check runs {self._given.kernel.name}"
                 )
         changes = {} if self._seed is None else {"seed": self._seed}
         plain = [Selected(one.case.replace(kernel="auto", **changes), one.named) for one in found]
@@ -153,9 +155,11 @@ class Checking:
         printer = BenchPrinter(self._console)
         with printer.bar.shown(len(cases)):
             for case in cases:
-                printer.report(
-                    harness.bench(case, own=self._own, kappa=self._kappa, watch=printer.watch)
-                )
+                timed = harness.bench(case, own=self._own, kappa=self._kappa, watch=printer.watch)
+                printer.report(replace(timed, message=self._named(timed.message)))
+
+    def _named(self, message: str) -> str:
+        return self._given.named_again(message, self._own)
 
     def _write(self, results: Results) -> None:
         json_file, junit_file = self._files

@@ -34,11 +34,14 @@ def read(
     path: Path,
     manifest: str | Path | Mapping[str, Any] | None = None,
     grid: Sequence[str] | None = None,
+    *,
+    outputs: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The kernel in a file with the manifest beside it, as a run takes it (``own=``).
 
-    ``manifest``: another file, or the manifest itself; ``grid`` replaces its grid. Raises CaseError
-    when a file cannot be read, ManifestError for what is wrong in the manifest.
+    ``manifest``: another file, or the manifest itself; ``grid`` and ``outputs`` replace what it
+    says of them. Raises CaseError when a file cannot be read, ManifestError for what is wrong in
+    the manifest.
     """
     if path.suffix != ".wgsl":
         raise CaseError(f"{path} is no .wgsl file")
@@ -53,6 +56,8 @@ def read(
         said = _json(Path(manifest))
     if grid is not None:
         said = {**said, "grid": list(grid)}
+    if outputs is not None:
+        said = {**said, "outputs": list(outputs)}
     files = {path.name: _text(path)}
     ours = shader_paths(STATIC)
     waiting = [*_file_names(said), *_USE.findall(files[path.name])]
