@@ -81,7 +81,8 @@ export class BenchSession {
   /**
    * Asks the server for a benchmark on this page: first the check, then the times.
    *
-   * @param {{case: string, kernel?: string, seed?: string, shaders?: Record<string, string>}} what
+   * @param {{case: string, kernel?: string, seed?: string, shaders?: Record<string, string>,
+   *   own?: object}} what
    * @throws {import("./run-error.js").RunError} the server's refusal
    */
   async start(what) {

@@ -68,6 +68,7 @@ export const AXES = {
  * @property {Report | null} report
  * @property {string} problem  why there is no report although the case is over
  * @property {string} [own]  the name of a kernel that is not ours
+ * @property {import("./own/types.js").Own} [ownKernel]  that kernel, as it was sent
  */
 
 /**

@@ -8,6 +8,7 @@ import { Watch } from "./watch.js";
 /** @typedef {import("./transport.js").Job} Job */
 /** @typedef {import("./transport.js").Transport} Transport */
 /** @typedef {import("./runner.js").Runner} Runner */
+/** @typedef {import("./own/types.js").Own} Own */
 /** @typedef {import("./runner.js").Progress} Progress */
 /** @typedef {import("./runner.js").Result} Result */
 
@@ -117,7 +118,8 @@ export class Session {
     this.#requested = request.catch(() => {});
     const { runs, cases } = await request;
     this.own = true;
-    this.#list(cases.map((id, n) => ({ ...entryOf(id), run: runs[n], state: "queued" })));
+    const also = ofOwn(/** @type {Own | undefined} */ (/** @type {unknown} */ (what.own)));
+    this.#list(cases.map((id, n) => ({ ...entryOf(id), run: runs[n], state: "queued", ...also })));
     return cases;
   }
 
@@ -149,8 +151,7 @@ export class Session {
       this.entries.push(entry);
       this.view.onAdd(entry);
     }
-    // A line that tells somebody else of the run has to say that the kernel is not ours.
-    if (job.own) Object.assign(this.#find(job.run) ?? {}, { own: job.own.name });
+    Object.assign(this.#find(job.run) ?? {}, ofOwn(job.own));
     this.#queue.push(job);
   }
 
@@ -321,6 +322,16 @@ export class Session {
  */
 function doing(what, { phase, done, total }) {
   return `${what} · ${phase}${total > 1 ? ` ${done} of ${total}` : ""}`;
+}
+
+/**
+ * What a line has to know of a kernel that is not ours: that it is not, and what else runs it.
+ *
+ * @param {Own | null | undefined} own
+ * @returns {Pick<Entry, "own" | "ownKernel">}
+ */
+function ofOwn(own) {
+  return own ? { own: own.manifest.name ?? own.name, ownKernel: own } : {};
 }
 
 /**

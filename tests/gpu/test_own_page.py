@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,16 @@ def tab(chromium: Any, service: Service, request: pytest.FixtureRequest) -> Iter
 def give(tab: Tab, name: str, *suffixes: str) -> None:
     paths = [str(EXAMPLES / f"{name}.{suffix}") for suffix in suffixes]
     tab.page.set_input_files("#own-files", paths)
+
+
+def give_wrong(tab: Tab, folder: Path) -> None:
+    """A kernel with the name "wrong", which is."""
+    text = (EXAMPLES / "row_per_invocation.wgsl").read_text()
+    assert "l_i * alpha + p;" in text
+    (folder / "wrong.wgsl").write_text(text.replace("l_i * alpha + p;", "l_i + p;"))
+    (folder / "wrong.json").write_text((EXAMPLES / "row_per_invocation.json").read_text())
+    tab.page.set_input_files("#own-files", [str(path) for path in sorted(folder.iterdir())])
+    says(tab, "wrong is understood and compiles")
 
 
 def says(tab: Tab, text: str) -> str:
@@ -77,12 +88,7 @@ def test_what_is_missing_in_a_manifest_is_said_before_anything_runs(tab: Tab) ->
 def test_the_kernel_given_last_is_the_one_that_is_judged(tab: Tab, tmp_path: Path) -> None:
     tab.page.fill("#own-case", CASE)
     give(tab, "notes_16x16", "wgsl", "json")
-    text = (EXAMPLES / "row_per_invocation.wgsl").read_text()
-    assert "l_i * alpha + p;" in text
-    (tmp_path / "wrong.wgsl").write_text(text.replace("l_i * alpha + p;", "l_i + p;"))
-    (tmp_path / "wrong.json").write_text((EXAMPLES / "row_per_invocation.json").read_text())
-    tab.page.set_input_files("#own-files", [str(path) for path in sorted(tmp_path.iterdir())])
-    says(tab, "wrong is understood and compiles")
+    give_wrong(tab, tmp_path)
     line = tab.page.locator("#own-kernel")
     assert line.inner_text() == (
         "Kernel: wrong.wgsl, manifest: wrong.json. "
@@ -134,3 +140,22 @@ def test_a_file_that_is_removed_leaves_the_editor(tab: Tab) -> None:
     tab.page.keyboard.type("x")
     assert editor.inner_text().strip() == ""
     tab.complaints[:] = [said for said in tab.complaints if "422" not in said]
+
+
+def test_a_failed_kernel_is_timed_as_itself_and_a_trace_of_ours_says_that_it_is(
+    tab: Tab, tmp_path: Path
+) -> None:
+    tab.page.fill("#own-case", CASE)
+    give_wrong(tab, tmp_path)
+    tab.page.click("#own-run")
+    tab.headline("1 FAIL")
+    tab.page.locator("#trace-own", has_text="wrong tells no tiles").wait_for(timeout=SOON_MS)
+    assert tab.page.inner_text("#speed-case + span") == ", your kernel wrong"
+    tab.page.click("#speed-start")
+    timed = tab.page.locator("#speed-lines .speed-untimed")
+    timed.wait_for(timeout=SOON_MS)
+    assert timed.inner_text().startswith("wrong: o: "), timed.inner_text()
+    tab.page.click("#trace-form >> text=Trace ours instead")
+    of = tab.page.locator("#trace-of", has_text="not of wrong.")
+    of.wait_for(timeout=SOON_MS)
+    assert of.inner_text().startswith("The trace below is of our fa2_forward")

@@ -148,6 +148,18 @@ test("a suite runs to its end, also when the first job overtakes the answer to i
   assert.deepEqual(started, SUITE);
 });
 
+test("a line knows the kernel that is not ours, whether it was asked for here or sent", async () => {
+  const { server, session } = bench();
+  const own = { name: "mine", manifest: {}, files: { "mine.wgsl": "fn a() {}" } };
+  server.next = () => {}; // another page does it
+  await session.start({ case: SUITE[0], own });
+  assert.deepEqual([session.entries[0].own, session.entries[0].ownKernel], ["mine", own]);
+  const named = { ...own, manifest: { name: "called" } };
+  await session.take({ ...job("r9", SUITE[1]), own: /** @type {any} */ (named) });
+  const sent = session.entries.find(({ run }) => run === "r9");
+  assert.deepEqual([sent?.own, sent?.ownKernel], ["called", named]);
+});
+
 test("a stop ends the current case and cancels what waits, the current one last", async () => {
   const { server, session, started } = bench((_, signal) => untilStopped(signal));
   await session.start({ suite: "seed" });

@@ -7,7 +7,7 @@ import { SpeedView } from "../ui/speed.js";
 /** @typedef {import("../context.js").Context} Context */
 /** @typedef {import("../context.js").Section} Section */
 
-/** Times the case on show. @implements {Section} */
+/** Times the case on show, with the kernel of its check. @implements {Section} */
 export class SpeedSection {
   /** @param {Context} context */
   constructor(context) {
@@ -40,7 +40,8 @@ export class SpeedSection {
 
   /** @type {NonNullable<Section["enable"]>} */
   enable({ ready }) {
-    this.view.enable(ready, this.busy, this.context.caseOnShow());
+    const { caseOnShow, detail } = this.context;
+    this.view.enable(ready, this.busy, caseOnShow(), detail.entry?.own ?? "");
   }
 
   resync() {
@@ -50,10 +51,18 @@ export class SpeedSection {
   async #start() {
     const { caseOnShow, choiceOnShow, editor } = this.context;
     try {
-      const shaders = editor?.shaders() ?? {}; // what is timed is what a run would run
-      await this.bench.start({ case: caseOnShow(), ...choiceOnShow(), shaders });
+      const own = this.#own();
+      const texts = own ? { own } : { shaders: editor?.shaders() ?? {} };
+      await this.bench.start({ case: caseOnShow(), ...choiceOnShow(), ...texts });
     } catch (error) {
       this.view.refused(asRunError(error).message);
     }
+  }
+  /** The kernel of the check on show, if it is not ours: what is timed is what a run would run. */
+  #own() {
+    const { detail, ownKernel } = this.context;
+    const ran = detail.entry?.ownKernel;
+    const now = ran && ownKernel?.();
+    return now?.name === ran?.name ? now : ran;
   }
 }

@@ -8,6 +8,9 @@ import { byId } from "../ui/dom.js";
 /** @typedef {import("../context.js").Section} Section */
 /** @typedef {import("../trace-view.js").Trace} Trace */
 
+/** Of a kernel of one's own that calls dbg(). */
+const TOLD = "; what its calls of dbg() told is below";
+
 /**
  * See why: the state of one tile, step by step, and what dbg() told.
  *
@@ -23,6 +26,8 @@ export class TraceSection {
   #running = false;
   /** The run on show. */
   #run = "";
+  /** The name of its kernel, if that is not ours. */
+  #own = "";
   /** Its case was judged again since. */
   #earlier = false;
   /** @type {Trace | null} */
@@ -61,16 +66,17 @@ export class TraceSection {
     if (this.#filledFrom === key) return;
     this.#filledFrom = key;
     this.#turn += 1; // a trace that is on its way is of another check
-    this.#fill(worstTile(entry.report, check, sizesOf(entry.case)));
-    if (entry.report.told && entry.run !== this.#run) this.#load(entry.run);
+    const { b, h, ...tiles } = worstTile(entry.report, check, sizesOf(entry.case));
+    this.#fill({ b, h, ...(entry.own ? {} : tiles) }); // the tiles of ours are others
+    if (entry.report.told && entry.run !== this.#run) this.#load(entry.run, entry.own);
   }
 
   /** @type {NonNullable<Section["judged"]>} */
   judged(entry) {
     if (this.busy || entry.run === this.#run) return;
     if (entry.report?.told && this.context.session.entries.length === 1) {
-      this.#load(entry.run); // a kernel that calls dbg()
-    } else if (this.#trace?.case === entry.case) {
+      this.#load(entry.run, entry.own); // a kernel that calls dbg()
+    } else if (this.#trace?.case === entry.case && this.#own === (entry.own ?? "")) {
       this.#earlier = true;
       this.#look();
     }
@@ -82,10 +88,29 @@ export class TraceSection {
     byId("trace-j-field").hidden = op !== "backward";
     byId("trace-case").textContent = id || "Choose a check, or name a case above.";
     this.#button.disabled = !this.#ready || this.#running || this.busy || !id;
-    const of = this.#trace?.case ?? id;
-    const why = of !== id ? `of ${of}` : this.#earlier ? "of an earlier run of this case" : "";
+    const { own = "", report } = this.context.detail.entry ?? {};
+    this.#button.textContent = own ? "Trace ours instead" : "Trace";
+    byId("trace-own").hidden = !own;
+    byId("trace-own").textContent =
+      own && `${own} tells no tiles${report?.told ? TOLD : "; call dbg() in it"}, or trace ours.`;
+    const why = this.#otherThan(id, own);
     byId("trace-of").hidden = !why;
     byId("trace-of").textContent = why && `The trace below is ${why}.`;
+  }
+
+  /**
+   * What the trace on show is of, if that is not the check on show.
+   *
+   * @param {string} id  of the check's case
+   * @param {string} own  the name of its kernel, if that is not ours
+   */
+  #otherThan(id, own) {
+    if (!this.#trace) return "";
+    const { case: of, traced, kernel } = this.#trace;
+    if (of !== id) return `of ${of}${this.#own && `, told by your kernel ${this.#own}`}`;
+    if (this.#own && own !== this.#own) return `of your kernel ${this.#own}`;
+    if (own !== this.#own) return `of our ${traced.join(", ") || kernel}, not of ${own}`;
+    return this.#earlier ? "of an earlier run of this case" : "";
   }
 
   /** @param {import("../trace-buffer.js").Wanted} wanted */
@@ -106,7 +131,8 @@ export class TraceSection {
     );
     const shaders = editor?.shaders() ?? {};
     const { entry } = this.context.detail;
-    const like = entry?.case === id && entry.report?.edited?.length ? entry.run : "";
+    const again = entry?.case === id && !entry.own && entry.report?.edited?.length;
+    const like = again ? entry.run : "";
     this.busy = true;
     this.#say("Tracing …");
     this.context.refresh();
@@ -127,8 +153,8 @@ export class TraceSection {
     this.context.refresh();
   }
 
-  /** @param {string} run */
-  async #load(run) {
+  /** @param {string} run @param {string} [own]  the name of its kernel, if that is not ours */
+  async #load(run, own = "") {
     const turn = ++this.#turn;
     try {
       const asked = this.context.transport.get(`/api/runs/${run}/trace`);
@@ -136,6 +162,7 @@ export class TraceSection {
       if (turn !== this.#turn) return;
       this.used = true;
       this.#run = run;
+      this.#own = own;
       this.#trace = trace;
       this.#earlier = false;
       this.#look();

@@ -19,6 +19,7 @@ export class SpeedView {
   #start = /** @type {HTMLButtonElement} */ (byId("speed-start"));
   #stop = /** @type {HTMLButtonElement} */ (byId("speed-stop"));
   #case = byId("speed-case");
+  #kernel = byId("speed-kernel");
   #activity = byId("speed-activity");
   #announcer = byId("speed-announcer");
   /** Loaded while the first case is judged and timed. */
@@ -40,11 +41,13 @@ export class SpeedView {
    * @param {boolean} ready there is an adapter and a server
    * @param {boolean} busy  something is timed
    * @param {string} id     the case on show; "" if there is none
+   * @param {string} own    the name of its kernel, if it is not ours
    */
-  enable(ready, busy, id) {
+  enable(ready, busy, id, own) {
     this.#start.disabled = !ready || busy || !id;
     this.#stop.disabled = !busy;
     showCase(this.#case, id);
+    this.#kernel.textContent = own && `, your kernel ${own}`;
   }
 
   /** @param {string} message why nothing was started */
