@@ -236,6 +236,48 @@ test("refused by field: a member whose name says nothing", () =>
     text: KERNEL.replaceAll("n_heads", "n_things"),
   }));
 
+test("all that is open is told at once, with the names there are and a manifest to complete", () =>
+  assert.rejects(
+    plan(
+      { op: "forward", grid: ["T", "H"], uniforms: { n: "T" } },
+      {
+        text: `
+          struct U { n: u32, nh: u32, sc: f32, more: vec2<u32> }
+          @group(0) @binding(0) var<uniform> u: U;
+          @group(0) @binding(1) var<storage, read> Q: array<f32>;
+          @group(0) @binding(2) var<storage, read_write> Out: array<f32>;
+          @compute @workgroup_size(1) fn main() {
+            Out[0] = Q[0] * u.sc * f32(u.nh + u.n + u.more.x);
+          }`,
+      },
+    ),
+    ({ kind, message }) => {
+      assert.equal(kind, "manifest");
+      const [said, draft] = message.split("\n");
+      assert.match(said, /^uniforms\.nh: no value is known by that name, nor by sc, more; /);
+      assert.match(said, /the names are B, H, Hkv, Tq, .*scale.* and strides as q_row/);
+      const whole = "<B|H|Hkv|Tq|Tk|D|…>";
+      assert.deepEqual(JSON.parse(draft), {
+        grid: ["T", "H"],
+        uniforms: { n: "T", nh: whole, sc: "<scale|scale_log2|softcap>", more: [whole, whole] },
+        outputs: ["o"],
+      });
+      return true;
+    },
+  ));
+
+test("variables and members that say nothing are told together", () =>
+  refused(
+    WITH({}),
+    /^bindings\.stuff: .*, nor by other; .*q, k, v,.*; no value is known by that name; .*\n\{.*"stuff":"<q\|k/,
+    {
+      text: KERNEL.replaceAll("q_buf", "stuff")
+        .replaceAll("K[0]", "other[0]")
+        .replace("K: array", "other: array")
+        .replaceAll("n_heads", "n_things"),
+    },
+  ));
+
 test("refused by field: an override that nothing gives a value", () =>
   refused(WITH({}), /^constants\.WIDTH_OF_IT: the override WIDTH_OF_IT has no default/, {
     text: KERNEL.replace("const BR", "override WIDTH_OF_IT: u32; const BR"),

@@ -45,12 +45,13 @@ export function checkBindings({ bindings = {} }, variables, file) {
  *
  * @param {Manifest} manifest
  * @param {readonly Variable[]} variables
- * @returns {Bound[]} one for each variable
- * @throws {ManifestError} a variable that stands for nothing
+ * @param {import("./open.js").OpenEnds} open told of variables that stand for nothing
+ * @returns {Bound[]} one for each other variable
+ * @throws {ManifestError} a buffer is bound twice and written
  */
-export function bindVariables(manifest, variables) {
+export function bindVariables(manifest, variables, open) {
   const { bindings = {}, scratch = {}, uniforms = {} } = manifest;
-  /** @param {Variable} variable @returns {Bound} */
+  /** @param {Variable} variable @returns {Bound | null} */
   const boundOf = (variable) => {
     const { name, access, members } = variable;
     if (access === "uniform") return { variable, kind: "uniform", name, from: "text" };
@@ -71,13 +72,10 @@ export function bindVariables(manifest, variables) {
       members.every((m) => known(m.path || name, uniforms))
     )
       return { variable, kind: "uniform", name, from: "text" };
-    throw new ManifestError(
-      `bindings.${name}`,
-      `the name says neither a tensor nor a scratch buffer; write "bindings": {"${name}": …} with ` +
-        `one of ${[...TENSOR_NAMES, ...Object.keys(scratch)].join(", ")}`,
-    );
+    open.variable(name);
+    return null;
   };
-  const bound = variables.map(boundOf);
+  const bound = variables.map(boundOf).filter((one) => one !== null);
   checkTwice(bound);
   return bound;
 }
@@ -112,10 +110,11 @@ const padding = (path) => /(^|\.)(_|pad)\w*(\[\d+\])*$/i.test(path);
  *
  * @param {Manifest} manifest
  * @param {readonly Bound[]} bound
- * @returns {Field[]}
- * @throws {ManifestError} a member without a value
+ * @param {import("./open.js").OpenEnds} open told of members without a value
+ * @returns {Field[]} of the others
+ * @throws {ManifestError} a value that does not fit its member
  */
-export function fillUniforms({ uniforms = {} }, bound) {
+export function fillUniforms({ uniforms = {} }, bound, open) {
   return bound
     .filter(({ kind }) => kind === "uniform")
     .flatMap(({ variable }) => {
@@ -127,9 +126,12 @@ export function fillUniforms({ uniforms = {} }, bound) {
             : "an array without an end is no uniform",
         );
       }
-      return variable.members.map((member) => {
+      return variable.members.flatMap((member) => {
         const name = namesOf(variable.name, member).find((one) => Object.hasOwn(uniforms, one));
-        return fieldOf(variable, member, name === undefined ? undefined : uniforms[name]);
+        const said = name === undefined ? undefined : uniforms[name];
+        const field = fieldOf(variable, member, said);
+        if (field === null) open.member(member.path || variable.name, member);
+        return field ?? [];
       });
     });
 }
@@ -163,7 +165,7 @@ export function checkUniforms({ uniforms = {} }, fields, file) {
  * @param {Variable} variable
  * @param {import("./reflect.js").Member} member
  * @param {import("./types.js").Expression | import("./types.js").Expression[] | undefined} said
- * @returns {Field}
+ * @returns {Field | null} null = nothing says what it holds
  */
 function fieldOf(variable, member, said) {
   const path = member.path || variable.name;
@@ -185,11 +187,7 @@ function fieldOf(variable, member, said) {
   if (padding(path)) {
     return { variable: variable.name, member, values: Array(member.count).fill(0), from: "text" };
   }
-  const example = member.count === 1 ? '"Tq"' : `[${Array(member.count).fill('"…"').join(", ")}]`;
-  throw new ManifestError(
-    field,
-    `no value is known by that name; write "uniforms": {"${path}": ${example}}`,
-  );
+  return null;
 }
 
 /** @param {readonly Variable[]} variables */

@@ -90,7 +90,10 @@ export function numberFor(field, value, type, names) {
   try {
     number = typeof value === "string" ? evaluate(value, names, real) : Number(value);
   } catch (error) {
-    throw new ManifestError(field, `${/** @type {Error} */ (error).message}; ${known(names)}`);
+    throw new ManifestError(
+      field,
+      `${/** @type {Error} */ (error).message}; ${known(Object.keys(names))}`,
+    );
   }
   const [low, high] = type === "i32" ? [-(2 ** 31), 2 ** 31] : [0, type === "bool" ? 2 : 2 ** 32];
   const fits = real ? Number.isFinite(number) : number >= low && number < high;
@@ -103,10 +106,10 @@ export function numberFor(field, value, type, names) {
   return number;
 }
 
-/** @param {Readonly<Record<string, number>>} names */
-function known(names) {
+/** Which names there are, without those of strides. @param {readonly string[]} names */
+export function known(names) {
   const rest = /(?<!causal)_offset$|_(?:batch|row|head|key|workgroup|width)$|^slices$/;
-  const plain = Object.keys(names).filter((name) => !rest.test(name));
+  const plain = names.filter((name) => !rest.test(name));
   return `the names are ${plain.join(", ")} and strides as q_row`;
 }
 

@@ -14,6 +14,7 @@ import { bindVariables, checkBindings, checkUniforms, fillUniforms } from "./bin
 import { scratchOf, tensorsOf } from "./buffers.js";
 import { chooseConstants, numberFor } from "./constants.js";
 import { ManifestError, Unreadable } from "./errors.js";
+import { OpenEnds } from "./open.js";
 import { packFields } from "./pack.js";
 import { overridesIn, reflect } from "./reflect.js";
 import { refusal } from "./supports.js";
@@ -74,8 +75,10 @@ export async function planOwn(own, request, { limits, want, closure }) {
   }
   const variables = drafts.flatMap((one) => one.variables);
   checkBindings(manifest, variables, main);
-  const bound = drafts.map((one) => bindVariables(manifest, one.variables));
-  const fields = bound.map((some) => fillUniforms(manifest, some));
+  const open = new OpenEnds();
+  const bound = drafts.map((one) => bindVariables(manifest, one.variables, open));
+  const fields = bound.map((some) => fillUniforms(manifest, some, open));
+  open.check(manifest, bound.flat(), want);
   checkUniforms(manifest, fields.flat(), main);
 
   const reads = namesRead(manifest, drafts, fields.flat());
@@ -283,10 +286,11 @@ function checkOutputs(want, bound, file, op) {
     const variables = bound.filter((one) => one.kind === "tensor" && one.name === name);
     if (variables.length === 0) {
       if (name === "attn") throw new Unsupported(`attn=1: ${file} binds no attn`);
+      const others = JSON.stringify(own.filter((one) => one !== name));
       throw new ManifestError(
         "outputs",
         `${name} is judged, but ${file} binds no variable for it; name the variable in bindings, or ` +
-          `leave ${name} out of outputs: ${JSON.stringify(own.filter((one) => one !== name))}`,
+          `leave ${name} out of outputs: ${others} (fa2 check has --outputs, too)`,
       );
     }
     if (!variables.some(({ variable }) => variable.access === "read_write")) {
