@@ -19,6 +19,7 @@ from server.harness import Harness
 from server.junit import write_junit
 from server.results import Results
 from server.selection import DEFAULT_SUITE, Selected, from_ids, select
+from server.why import Reasons
 
 
 @grouped
@@ -125,10 +126,11 @@ def _run_all(
     kappa: float,
     fail_fast: bool,
 ) -> None:
+    reasons = Reasons()
     with printer.bar.shown(len(selected)):
         for one in selected:
             printer.bar.running(str(one.case))
-            report = harness.run(one.case, kappa=kappa)
+            report = reasons.added(harness.run(one.case, kappa=kappa), harness)
             results.add(one, report)
             printer.report(report)
             if fail_fast and report.status not in ("pass", "skip"):

@@ -37,6 +37,7 @@ from server.trace import Trace, trace_of
 from server.training import Training
 from server.training_report import TrainingReport
 from server.training_spec import TrainingSpec
+from server.why import why
 
 
 class Harness(Life):
@@ -128,6 +129,12 @@ class Harness(Life):
             return None
         case = Case.parse(self.last_report.case)
         return trace_of(case, words, self.last_done.traced, self.last_report.kappa)
+
+    def why(self) -> str:
+        """What the first wrong output of the run before looks like, "o looks as if …"; "" where
+        nothing is known of it, or another server has judged it.
+        """
+        return "" if self._last_run is None else why(self._last_run)
 
     def attention(
         self,
@@ -300,7 +307,7 @@ class Harness(Life):
             run = self._started().do(submit)
             self.last_report = report = run.future.result()
             self.last_outputs, self.last_done = run.tensors, run.done
-            self.last_told = run.told
+            self.last_told, self._last_run = run.told, run
             return report, self.last_outputs
 
 

@@ -84,6 +84,7 @@ class Life:
         self.last_done: Done | None = None
         self.last_told: NDArray[Any] | None = None
         self.last_outputs: Mapping[str, NDArray[Any]] = {}
+        self._last_run: Run | None = None
 
     # --- life ------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from server.report import Report
 from server.results import USAGE, Results
 from server.selection import Selected, select
 from server.trace_console import show_values
+from server.why import Reasons
 
 SAME_FOR_ALL = (ManifestError.kind, CompileError.kind)
 """Every other case would say the same."""
@@ -66,6 +67,7 @@ class Checking:
         """Runs every case once; the exit code. Ctrl+C ends it early and goes through."""
         selected = self._selected()
         results, printer = Results(environment=harness.environment), Printer(self._console)
+        reasons = Reasons()
         printer.heading(results, len(selected), self._kappa)
         try:
             with printer.bar.shown(len(selected)):
@@ -73,6 +75,7 @@ class Checking:
                     printer.bar.running(str(one.case))
                     report = harness.run(one.case, own=self._own, kappa=self._kappa)
                     report = replace(report, message=self._named(report.message))
+                    report = reasons.added(report, harness)
                     results.add(one, report)
                     printer.report(report)
                     if report.told and (told := harness.last_trace()) is not None:

@@ -32,9 +32,11 @@ from server.launch import LAUNCHERS
 from server.launch_flags import ADAPTERS
 from server.report import Report
 from server.suites import suite
+from server.why import Reasons
 
 FIXTURES = ("harness", "fa2_run")
 _state = pytest.StashKey["_State"]()
+_reasons = pytest.StashKey[Reasons]()
 
 
 def fa2_cases(*names: str) -> pytest.MarkDecorator:
@@ -163,10 +165,11 @@ def refuse(config: pytest.Config, problem: HarnessError) -> NoReturn:
 @pytest.fixture
 def fa2_run(harness: Harness, request: pytest.FixtureRequest) -> Callable[..., Report]:
     """Runs a case and fails the test, with the report's text, unless it passes."""
+    reasons = request.config.stash.setdefault(_reasons, Reasons())
 
     def run(case: Any, **options: Any) -> Report:
         options.setdefault("kappa", request.config.getoption("--fa2-kappa"))
-        report = harness.run(case, **options)
+        report = reasons.added(harness.run(case, **options), harness)
         ratios = "".join(f", {name} {out.worst_ratio:.3g}" for name, out in report.outputs.items())
         request.node.add_report_section("call", "fa2", f"{report.kernel}: {report.status}{ratios}")
         if report.status == "skip":

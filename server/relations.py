@@ -26,6 +26,8 @@ def relation(actual: F64, expected: F64, allowed: F64, scale: float) -> str:
     a, e, slack = actual[known], expected[known], 4 * allowed[known]
     if (a == 0).all():
         return "the wrong elements hold 0"
+    if _fits(a, e, slack):
+        return ""  # too close to them to be anything else
     factor = float((a * e).sum() / max((e * e).sum(), 1e-300))
     if _fits(a, factor * e, slack * max(abs(factor), 1)):
         return f"each wrong value is {factor:.6g} times the right one{_named(factor, scale)}"

@@ -28,6 +28,8 @@ LOOKED_AT = 48
 MOST_SCORES = {"row": 1 << 22, "key": 1 << 17}
 """Scores of a head and its group (dk and dv need them all); where there are more, no mistake is
 tried."""
+UNTRIED = "no known mistake was tried"
+"""How the sentence begins that says why there is none."""
 NAMED = 2
 FITS = 0.8
 """Share of the elements, right and wrong, that a mistake has to explain to be named."""
@@ -40,7 +42,7 @@ def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
     tried, the sentence says why.
     """
     if name == "dbias":
-        return ["no known mistake was tried: dbias is a sum over heads and batches"]
+        return [f"{UNTRIED}: dbias is a sum over heads and batches"]
     group = subject.case.H // subject.case.Hkv
     kv_head = index["hkv"] if "hkv" in index else index["h"] // group
     output = subject.measured(name, Part(index["b"], kv_head))
@@ -49,16 +51,16 @@ def suspects(subject: Subject, name: str, index: dict[str, int]) -> list[str]:
         return []
     found, untried = list[str](), ""
     if subject.sample() is not None:
-        untried = "no known mistake was tried: only a sample of the rows and keys was judged"
+        untried = f"{UNTRIED}: only a sample of the rows and keys was judged"
     elif np.isfinite(output.actual).mean() <= 0.5:
-        untried = "no known mistake was tried: half of the head is not finite"
+        untried = f"{UNTRIED}: half of the head is not finite"
     else:
         place = Place(subject.problem, index["b"], kv_head, dict(subject.tile))
         picks = _looked_at(output, wrong)
         most = MOST_SCORES["key" if name in BY_KEY else "row"]
         if _scores(place) > most:
             untried = (
-                f"no known mistake was tried: a head has {_scores(place)} scores, too many beyond "
+                f"{UNTRIED}: a head has {_scores(place)} scores, too many beyond "
                 f"{most}; a shorter case has fewer"
             )
         else:

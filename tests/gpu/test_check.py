@@ -141,6 +141,19 @@ def test_what_does_not_compile_is_told_by_its_own_file_and_line(
     assert f"notes_16x16.wgsl:{at + 1}:26: unresolved value 'nothing'" in said
 
 
+def test_a_failure_names_the_mistake_on_the_command_line_and_in_pytest(
+    check: Check, tmp_path: Path, fa2_run: Callable[..., Any]
+) -> None:
+    changed = own("notes_16x16", ("sum * params.scale;", "sum;"))
+    for name, text in changed["files"].items():
+        (tmp_path / name).write_text(text)
+    shutil.copy(EXAMPLES / "notes_16x16.json", tmp_path)
+    why = "why: o looks as if the scale of the scores were left out"
+    assert why in check(str(tmp_path / "notes_16x16.wgsl"), SMALL)[1]
+    with pytest.raises(pytest.fail.Exception, match=why):
+        fa2_run(SMALL, own=changed)
+
+
 def test_a_case_that_is_named_and_not_supported_ends_with_2(check: Check) -> None:
     code, said = check(str(EXAMPLES / "notes_16x16.wgsl"), f"{SMALL},causal=0", SMALL)
     assert code == 2
