@@ -50,7 +50,7 @@ test("what is no buffer is refused by what it is", async () => {
     [{ buffer: null }, "Object {buffer}"],
     [new Map(), "Map {}"],
     [7, "7"],
-    ["q", "q"],
+    ["q", '"q"'],
   ])) {
     refuses(one, { q }, new RegExp(`buffer q is ${said}: must be a GPUBuffer, or {buffer, offset`));
   }

@@ -105,6 +105,40 @@ test("a buffer that is missing or too small is refused with both numbers", async
   assert.throws(() => encode({ o: { buffer: whole, size: 8 } }), /has 8 bytes/);
 });
 
+test("what is no encoder, no buffers or no buffer is refused by its name", async () => {
+  const device = fakeDevice();
+  const op = await attentionOn(device).prepare(SPEC);
+  const good = buffersFor(op.plan);
+  const refuses = (buffers, text, encoder = device.createCommandEncoder()) =>
+    assert.throws(
+      () => op.encode(encoder, buffers),
+      (error) => error instanceof SpecError && text.test(error.message),
+    );
+  refuses(undefined, /^buffers=undefined: must be an object of q, k, v, o/);
+  refuses([], /^buffers=\[\]: must be/);
+  refuses(
+    { ...good, lsee: good.lse },
+    /^buffers\.lsee: there is no such key, it has q, k, v, o, lse/,
+  );
+  refuses({ ...good, q: Symbol("q") }, /^buffer q is Symbol\(q\): must be a GPUBuffer/);
+  refuses({ ...good, q: 5n }, /^buffer q is 5n: must be a GPUBuffer/);
+  refuses({ ...good, q: { buffer: good.q, offset: 0n } }, /^buffer q .* offset=0n, size=/);
+  refuses({ ...good, q: { buffer: good.q, offset: Symbol("o") } }, /^buffer q .* offset=Symbol/);
+  refuses({ ...good, q: { buffer: good.q, size: 4n } }, /^buffer q .* size=4n/);
+  refuses(good, /^encode takes a GPUCommandEncoder \(got null\)/, null);
+  refuses(
+    good,
+    /^encode takes a GPUCommandEncoder \(got Object\)/,
+    device.createCommandEncoder().beginComputePass(),
+  );
+  assert.throws(
+    () => op.steps(/** @type {any} */ (5n)),
+    /^SpecError: maxWork=5n: must be a positive/,
+  );
+  op.encode(device.createCommandEncoder(), { ...good, dq: good.q }); // one set for several operations
+  assert.equal(device.log.dispatches.length, op.dispatches);
+});
+
 test("a binding that begins between the steps of the device is refused with both numbers", async () => {
   const device = fakeDevice();
   const op = await attentionOn(device).prepare(SPEC);

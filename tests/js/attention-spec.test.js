@@ -41,21 +41,79 @@ test("a word that a spec does not have is refused with those that it has", () =>
 
 test("a value of another type is refused with the rule", () => {
   for (const causal of [0, 1, null, "false"]) {
-    refused({ causal }, new RegExp(`^causal=${causal}: must be true or false`));
+    refused({ causal }, new RegExp(`^causal=${JSON.stringify(causal)}: must be true or false`));
   }
-  refused({ attn: "no" }, /^attn=no: must be true or false/);
+  refused({ attn: "no" }, /^attn="no": must be true or false/);
   refused({ window: null }, /^window=null: must be two whole numbers/);
   refused({ window: 3 }, /^window=3: must be two whole numbers/);
   refused({ window: [1] }, /^window=1: must be two whole numbers/);
   refused({ strides: null }, /^strides=null: must be an object of q, k/);
   refused({ strides: { q: null } }, /^strides\.q=null: must be an object of offset, batch/);
-  refused({ softcap: "1" }, /^softcap=1: must be 0 \(off\) or a positive number/);
+  refused({ softcap: "1" }, /^softcap="1": must be 0 \(off\) or a positive number/);
   refused({ softcap: Number.POSITIVE_INFINITY }, /^softcap=Infinity/);
   refused({ bias: null }, /^bias=null: must be one of none, tt/);
   refused({ op: "sideways" }, /^op=sideways: must be one of forward, backward/);
   refused({ align: null }, /^align=null: must be one of br, tl/);
-  refused({ scale: "0.5" }, /^scale=0\.5: must be a number that is finite/);
+  refused({ scale: "0.5" }, /^scale="0\.5": must be a number that is finite/);
   refused({ Tq: 2 ** 31 }, /^Tq=2147483648: must be a whole number, 1 to 2147483647/);
+});
+
+test("values that no message could hold are refused like any other", () => {
+  const loop = /** @type {Record<string, unknown>} */ ({});
+  loop.itself = loop;
+  for (const odd of [Symbol("s"), 5n, () => 0, loop, Object.create(null)]) {
+    for (const name of [
+      "B",
+      "Tq",
+      "causal",
+      "scale",
+      "window",
+      "softcap",
+      "bias",
+      "op",
+      "strides",
+    ]) {
+      if (name === "strides" && typeof odd === "object") continue; // an object it is
+      refused({ [name]: odd }, new RegExp(`^${name}=.*: must be `));
+    }
+    refused({ strides: { q: { batch: odd, row: 8, head: 8 } } }, /^strides\.q\.batch=.*: elements/);
+    refused({ window: [0, odd] }, /^window=.*: must be two whole numbers/);
+  }
+  refused({ Tq: "8" }, /^Tq="8": must be a whole number/);
+  refuses(() => completeSpec(/** @type {any} */ (5n)), /^spec=5n: must be an object/);
+});
+
+test("what is no device is refused by its name, with the way to one", async () => {
+  const device = fakeDevice();
+  class GPUAdapter {
+    limits = device.limits;
+    async requestDevice() {}
+  }
+  class GPU {
+    async requestAdapter() {}
+  }
+  const got = (/** @type {unknown} */ given, /** @type {string} */ text) => {
+    const create = () => createAttention(/** @type {any} */ (given), { shaders: SHADERS });
+    refuses(create, new RegExp(`^createAttention takes a GPUDevice \\(got ${text}\\)$`));
+  };
+  got(undefined, "undefined");
+  got(null, "null");
+  got({}, "Object");
+  got(new GPUAdapter(), "GPUAdapter: await adapter\\.requestDevice\\(\\)");
+  got(new GPU(), "GPU: await \\(await gpu.*requestDevice\\(\\)");
+  got(Promise.resolve(device), "Promise: await it");
+  const adapter = /** @type {any} */ (new GPUAdapter());
+  await assert.rejects(
+    diagnose(adapter, SPEC),
+    /^SpecError: diagnose takes a GPUDevice \(got GPUA/,
+  );
+  requiredLimits(SPEC, adapter);
+  for (const none of [undefined, Promise.resolve(adapter), 5n]) {
+    const ask = () => requiredLimits(SPEC, /** @type {any} */ (none));
+    refuses(ask, /^requiredLimits takes a GPUAdapter .*\(got (undefined|Promise: await it|5n)\)$/);
+  }
+  const extra = /** @type {any} */ ({ extraBytes: 4n });
+  refuses(() => requiredLimits(SPEC, device, extra), /^extraBytes=4n: must be a whole number/);
 });
 
 test("options that there are not are refused, wherever options are taken", async () => {
@@ -64,6 +122,10 @@ test("options that there are not are refused, wherever options are taken", async
   const fa = createAttention(device, { shaders: SHADERS });
   refuses(() => fa.plan(SPEC, any({ kernal: "fa2" })), /^options\.kernal: .* it has kernel, trace/);
   await assert.rejects(fa.prepare(SPEC, any({ kernal: "fa2" })), /^SpecError: options\.kernal/);
+  await assert.rejects(fa.prepare(SPEC, /** @type {any} */ (null)), /^SpecError: options=null: /);
+  const odd = any({ kernel: Symbol("fa2") });
+  refuses(() => fa.plan(SPEC, odd), /^kernel=Symbol\(fa2\): must be one of auto/);
+  refuses(() => fa.plan(/** @type {any} */ (5n)), /^spec=5n: must be an object/);
   await assert.rejects(fa.prepare(SPEC, any({ trace: 1 })), /^SpecError: trace=1: must be true/);
   refuses(
     () => createAttention(device, any({ tune: {} })),

@@ -3,7 +3,10 @@
  * The caller's buffers, held against what WebGPU demands of them: it would drop the whole submit, and
  * say so where few look.
  */
+import { BINDINGS } from "./bindings.js";
 import { SpecError } from "./errors.js";
+import { knownKeys } from "./known-keys.js";
+import { kindOf, shown } from "./shown.js";
 
 /**
  * @typedef {import("./types.js").Plan} Plan
@@ -15,16 +18,20 @@ import { SpecError } from "./errors.js";
 // The value of GPUBufferUsage.STORAGE; the global does not exist where this module is only read.
 const STORAGE = 0x80;
 
+/** Of any operation: one set of buffers may serve several. */
+const NAMES = [...Object.keys(BINDINGS), "qkv"];
+
 /**
  * What a plan binds of the caller's.
  * @param {Plan} plan
  * @param {Buffers} buffers
  * @param {Limits} limits of the device
  * @returns {Record<string, Range>} by the name of the binding
- * @throws {SpecError} one is missing or no buffer, does not hold what is needed or cannot be bound so,
+ * @throws {SpecError} one is missing or no buffer, there is none of its name, does not hold what is needed or cannot be bound so,
  *   or what is written is something else as well
  */
 export function boundBuffers(plan, buffers, limits) {
+  knownKeys("buffers", buffers, NAMES);
   const all = plan.passes.flatMap((pass) => pass.bindings);
   const callers = all.filter(({ name }) => !(name in plan.scratch));
   const names = [...new Set(callers.map(({ name }) => name))];
@@ -59,17 +66,17 @@ export function boundBuffers(plan, buffers, limits) {
 /** @param {string} name @param {unknown} given @returns {Range} */
 function rangeOf(name, given) {
   const binding = /** @type {GPUBufferBinding} */ (isBuffer(given) ? { buffer: given } : given);
-  if (typeof binding !== "object" || !isBuffer(binding.buffer)) {
+  if (typeof binding !== "object" || binding === null || !isBuffer(binding.buffer)) {
     throw new SpecError(
       `buffer ${name} is ${told(given)}: must be a GPUBuffer, or {buffer, offset, size} of one`,
     );
   }
   const { buffer, offset = 0 } = binding;
-  const { size = buffer.size - offset } = binding;
+  const { size = buffer.size - (Number.isInteger(offset) ? offset : 0) } = binding;
   for (const [what, value] of Object.entries({ offset, size })) {
     if (!Number.isInteger(value) || value < 0) {
       throw new SpecError(
-        `buffer ${name} is bound with offset=${offset}, size=${size}, and is itself of ` +
+        `buffer ${name} is bound with offset=${shown(offset)}, size=${shown(size)}, and is itself of ` +
           `${buffer.size} bytes; ${what} must be a whole number, 0 and up`,
       );
     }
@@ -151,10 +158,12 @@ function checkAlone(name, names, bound, meet) {
  * @returns {value is GPUBuffer}
  */
 const isBuffer = (value) =>
-  typeof value === "object" && value !== null && Number.isInteger(value.size + value.usage);
+  typeof value === "object" &&
+  value !== null &&
+  [value.size, value.usage].every((number) => Number.isInteger(number));
 
 /** @param {unknown} value */
 const told = (value) =>
   typeof value === "object" && value !== null
-    ? `${value.constructor?.name ?? "object"} {${Object.keys(value).slice(0, 3).join(", ")}}`
-    : `${value}`;
+    ? `${kindOf(value)} {${Object.keys(value).slice(0, 3).join(", ")}}`
+    : shown(value);

@@ -3,6 +3,7 @@
 import { CONDITION_NAMES } from "./conditions.js";
 import { SpecError } from "./errors.js";
 import { CHOICES, KERNEL_ROWS, ROLE_FILES } from "./registry.js";
+import { shown, shownWord } from "./shown.js";
 import { sizesIn } from "./tuned.js";
 
 /**
@@ -98,7 +99,9 @@ function checkTile(row, tile, where) {
   demand(IS.object, `${where}.roles`, roles);
   for (const [role, file] of Object.entries(/** @type {Record<string, string>} */ (roles))) {
     if (!row.roles?.[role]?.includes(file) || ROLE_FILES[file]?.role !== role) {
-      throw new SpecError(`${where}.roles.${role}=${file}: ${row.name} has no such file`);
+      throw new SpecError(
+        `${where}.roles.${role}=${shownWord(file)}: ${row.name} has no such file`,
+      );
     }
   }
 }
@@ -108,7 +111,7 @@ function checkChoice(choice, where) {
   demand(IS.object, where, choice);
   const { kernel, op, why = "", ...conditions } = choice;
   if (!CHOICES.some((known) => known.name === kernel && known.op === op)) {
-    throw new SpecError(`${where}: no kernel ${kernel} can be chosen for op=${op}`);
+    throw new SpecError(`${where}: no kernel ${shownWord(kernel)} can be chosen for op=${op}`);
   }
   demand(IS.text, `${where}.why`, why);
   checkConditions(conditions, where);
@@ -127,6 +130,5 @@ function checkConditions(conditions, where) {
 /** @param {Rule} rule @param {string} where @param {unknown} value */
 function demand([test, told], where, value) {
   if (test(value)) return;
-  const shown = JSON.stringify(value)?.slice(0, 60) ?? value; // undefined has no JSON
-  throw new SpecError(`${where}=${shown}: must be ${told}`);
+  throw new SpecError(`${where}=${shown(value)}: must be ${told}`);
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** What the compiler says about the shaders of a request, without a pipeline or a buffer. */
 import { checkTuned } from "./check-tuned.js";
+import { mustBeDevice, mustHaveLimits } from "./device-given.js";
 import { CompileError } from "./errors.js";
 import { factsOf, withoutMatrices } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
@@ -48,6 +49,8 @@ import { withoutTile } from "./tuned.js";
 export async function diagnose(device, spec, options = {}) {
   knownKeys("options", options, ["kernel", "shaderBase", "shaders", "tuned", "adapter"]);
   const { kernel, shaderBase = SHADER_BASE, shaders = {}, tuned = {}, adapter = device } = options;
+  mustBeDevice("diagnose", device);
+  mustHaveLimits("options.adapter of diagnose", adapter);
   checkTuned(tuned);
   const sources = new ShaderSources(shaderBase, shaders);
   return diagnosed(device, spec, { kernel, sources, tuned, facts: factsOf(adapter) });

@@ -476,8 +476,8 @@ export declare const DEFAULT_LIMITS: Readonly<{
  * @param {{extraBytes?: number, kernel?: string, tuned?: TunedTable}} [options] what the caller adds to each of its own
  *   buffers, guards for example; the kernel that will be asked for; the table of the attention
  * @returns {Record<string, number>} possibly empty
- * @throws {SpecError} the request contradicts itself, or
- *   the table names what this library does not have
+ * @throws {SpecError} the request contradicts itself, the table names what this library does not
+ *   have, or `adapter` has no limits
  * @throws {Unsupported} no kernel takes it on this adapter, or the adapter does not hold its buffers
  */
 export declare function requiredLimits(spec: Spec, adapter: Described, options?: {
@@ -562,8 +562,8 @@ export declare function diagnose(device: GPUDevice, spec: Spec, options?: {
  *   instead of fetching
  * @param {TunedTable} [options.tuned] tiles measured on this adapter, as `fa2 tune` writes them
  * @returns {Attention}
- * @throws {SpecError} an option that there is not; `tuned` names what this
- *   library does not have
+ * @throws {SpecError} it is no GPUDevice; an option that there is not; `tuned`
+ *   names what this library does not have
  */
 export declare function createAttention(device: GPUDevice, options?: {
     shaderBase?: URL;

@@ -12,6 +12,7 @@
  */
 import { checkTuned } from "./check-tuned.js";
 import { compilePlan, leftOut, noMatrices } from "./compile-plan.js";
+import { mustBeDevice } from "./device-given.js";
 import { Unsupported } from "./errors.js";
 import { factsOf, withoutMatrices, withoutSubgroups } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
@@ -54,10 +55,11 @@ export { DEFAULT_LIMITS, requiredLimits } from "./limits.js";
  *   instead of fetching
  * @param {TunedTable} [options.tuned] tiles measured on this adapter, as `fa2 tune` writes them
  * @returns {Attention}
- * @throws {import("./errors.js").SpecError} an option that there is not; `tuned` names what this
- *   library does not have
+ * @throws {import("./errors.js").SpecError} it is no GPUDevice; an option that there is not; `tuned`
+ *   names what this library does not have
  */
 export function createAttention(device, options = {}) {
+  mustBeDevice("createAttention", device);
   knownKeys("options", options, ["shaderBase", "shaders", "tuned"]);
   const { shaderBase = SHADER_BASE, shaders = {}, tuned = {} } = options;
   checkTuned(tuned);
@@ -94,7 +96,7 @@ export function createAttention(device, options = {}) {
    * @param {Spec} spec @param {PlanOptions} options
    */
   const compiled = async (spec, options) => {
-    const { trace = false } = options;
+    const { trace = false } = options ?? {}; // null is refused where the plan is made
     const most = facts.limits.maxStorageBuffersPerShaderStage;
     /** @type {string[]} */
     let warnings = [];

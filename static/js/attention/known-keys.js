@@ -1,6 +1,7 @@
 // @ts-check
 /** Objects of the caller whose words are few: one that is not among them is a slip, and refused. */
 import { SpecError } from "./errors.js";
+import { shown } from "./shown.js";
 
 /**
  * @template T
@@ -12,8 +13,7 @@ import { SpecError } from "./errors.js";
  */
 export function knownKeys(what, object, known) {
   if (typeof object !== "object" || object === null || Array.isArray(object)) {
-    const shown = JSON.stringify(object)?.slice(0, 60) ?? object; // undefined has no JSON
-    throw new SpecError(`${what}=${shown}: must be an object of ${known.join(", ")}`);
+    throw new SpecError(`${what}=${shown(object)}: must be an object of ${known.join(", ")}`);
   }
   const stranger = Object.keys(object).find((key) => !known.includes(key));
   if (stranger !== undefined) {
@@ -27,5 +27,6 @@ export function knownKeys(what, object, known) {
  * @throws {SpecError} it is neither true nor false
  */
 export function mustBeFlag(name, value) {
-  if (typeof value !== "boolean") throw new SpecError(`${name}=${value}: must be true or false`);
+  if (typeof value === "boolean") return;
+  throw new SpecError(`${name}=${shown(value)}: must be true or false`);
 }

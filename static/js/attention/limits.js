@@ -3,9 +3,11 @@
 import { boundBytes, callersTooLarge, tooFar } from "./buffer-sizes.js";
 import { checkTuned } from "./check-tuned.js";
 import { choose } from "./choose.js";
-import { Unsupported } from "./errors.js";
+import { mustHaveLimits } from "./device-given.js";
+import { SpecError, Unsupported } from "./errors.js";
 import { factsOf } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
+import { shown } from "./shown.js";
 import { completeSpec } from "./spec.js";
 
 /**
@@ -39,13 +41,17 @@ const TILE_LIMITS = /** @type {const} */ ([
  * @param {{extraBytes?: number, kernel?: string, tuned?: import("./types.js").TunedTable}} [options] what the caller adds to each of its own
  *   buffers, guards for example; the kernel that will be asked for; the table of the attention
  * @returns {Record<string, number>} possibly empty
- * @throws {import("./errors.js").SpecError} the request contradicts itself, or
- *   the table names what this library does not have
+ * @throws {SpecError} the request contradicts itself, the table names what this library does not
+ *   have, or `adapter` has no limits
  * @throws {Unsupported} no kernel takes it on this adapter, or the adapter does not hold its buffers
  */
 export function requiredLimits(spec, adapter, options = {}) {
   knownKeys("options", options, ["extraBytes", "kernel", "tuned"]);
   const { extraBytes = 0, kernel = "auto", tuned } = options;
+  mustHaveLimits("requiredLimits", adapter);
+  if (!Number.isInteger(extraBytes) || extraBytes < 0) {
+    throw new SpecError(`extraBytes=${shown(extraBytes)}: must be a whole number, 0 and up`);
+  }
   const full = completeSpec(spec);
   const { fits, scratch } = choose(full, factsOf(adapter), kernel, tuned && checkTuned(tuned));
   const callers = Object.fromEntries(

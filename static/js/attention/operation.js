@@ -1,6 +1,7 @@
 // @ts-check
 /** A compiled plan: binds the caller's buffers and records dispatches into the caller's encoder. */
 import { boundBuffers } from "./bound-buffers.js";
+import { mustBeEncoder } from "./device-given.js";
 import { SpecError } from "./errors.js";
 import { PARAMS_BYTES, PARAMS_STRIDE, packParams } from "./params.js";
 import { cutPlan } from "./steps.js";
@@ -83,6 +84,7 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
    */
   const record = (encoder, buffers, uniform, slices, at, timestampWrites) => {
     checkAlive();
+    mustBeEncoder(encoder);
     const bound = { ...boundBuffers(plan, buffers, device.limits), ...scratch };
     const pass = encoder.beginComputePass({ label: plan.kernel, timestampWrites });
     slices.forEach((slice, n) => {

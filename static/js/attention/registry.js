@@ -5,6 +5,7 @@
  */
 import { SpecError } from "./errors.js";
 import registry from "./kernels.json" with { type: "json" };
+import { shownWord } from "./shown.js";
 
 /**
  * @typedef {import("./spec.js").FullSpec} FullSpec
@@ -98,7 +99,7 @@ export function choicesNamed(wanted) {
   );
   if (meant.length === 0) {
     const names = [...new Set(CHOICES.flatMap(({ family, name }) => [family, name]))];
-    throw new SpecError(`kernel=${wanted}: must be one of auto, ${names.join(", ")}`);
+    throw new SpecError(`kernel=${shownWord(wanted)}: must be one of auto, ${names.join(", ")}`);
   }
   return meant;
 }

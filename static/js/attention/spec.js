@@ -3,6 +3,7 @@
 import { SpecError } from "./errors.js";
 import { knownKeys, mustBeFlag } from "./known-keys.js";
 import { overlap } from "./overlap.js";
+import { shown, shownWord } from "./shown.js";
 
 /**
  * @typedef {import("./types.js").Spec} Spec
@@ -41,7 +42,7 @@ export function completeSpec(spec) {
   const { Hkv = H, Tk = Tq } = spec;
   for (const [name, value] of Object.entries({ B, H, Hkv, Tq, Tk, D })) {
     if (!Number.isInteger(value) || value < 1 || value >= SIZES_END) {
-      throw new SpecError(`${name}=${value}: must be a whole number, 1 to ${SIZES_END - 1}`);
+      throw new SpecError(`${name}=${shown(value)}: must be a whole number, 1 to ${SIZES_END - 1}`);
     }
   }
   if (H % Hkv !== 0) {
@@ -58,18 +59,20 @@ export function completeSpec(spec) {
     throw new SpecError(`layout=packed, Tq=${Tq}, Tk=${Tk}: q, k and v share rows, so Tq = Tk`);
   }
   const given = spec.scale ?? 1 / Math.sqrt(D);
-  const scale = Math.fround(given);
-  if (typeof given !== "number" || !Number.isFinite(scale)) {
-    throw new SpecError(`scale=${given}: must be a number that is finite in float32, null = 1/√D`);
+  const scale = typeof given === "number" ? Math.fround(given) : Number.NaN;
+  if (!Number.isFinite(scale)) {
+    throw new SpecError(
+      `scale=${shown(given)}: must be a number that is finite in float32, null = 1/√D`,
+    );
   }
   const { window = [-1, -1], softcap = 0, bias = "none", op = "forward" } = spec;
   const pair = Array.isArray(window) ? [...window] : [];
   if (pair.length !== 2 || !pair.every((w) => Number.isInteger(w) && w >= -1)) {
-    const shown = Array.isArray(window) ? window.join(":") : window;
-    throw new SpecError(`window=${shown}: must be two whole numbers, -1 = open on that side`);
+    const sides = Array.isArray(window) ? window.map(shown).join(":") : shown(window);
+    throw new SpecError(`window=${sides}: must be two whole numbers, -1 = open on that side`);
   }
   if (!Number.isFinite(softcap) || softcap < 0) {
-    throw new SpecError(`softcap=${softcap}: must be 0 (off) or a positive number`);
+    throw new SpecError(`softcap=${shown(softcap)}: must be 0 (off) or a positive number`);
   }
   oneOf("bias", bias, ["none", "tt", "htt", "bhtt", "b11t"]);
   oneOf("op", op, ["forward", "backward"]);
@@ -97,10 +100,10 @@ export function completeSpec(spec) {
   };
 }
 
-/** @param {string} name @param {string} value @param {readonly string[]} allowed */
+/** @param {string} name @param {unknown} value @param {readonly string[]} allowed */
 function oneOf(name, value, allowed) {
-  if (!allowed.includes(value)) {
-    throw new SpecError(`${name}=${value}: must be one of ${allowed.join(", ")}`);
+  if (!allowed.includes(/** @type {string} */ (value))) {
+    throw new SpecError(`${name}=${shownWord(value)}: must be one of ${allowed.join(", ")}`);
   }
 }
 
@@ -149,7 +152,7 @@ function fullStrides(given = {}) {
     const { offset = 0, batch, row, head } = knownKeys(what, strides, STRIDES);
     for (const [name, value] of Object.entries({ offset, batch, row, head })) {
       if (!Number.isInteger(value) || value < 0) {
-        throw new SpecError(`strides.${tensor}.${name}=${value}: elements, 0 and up`);
+        throw new SpecError(`strides.${tensor}.${name}=${shown(value)}: elements, 0 and up`);
       }
     }
     full[/** @type {Strided} */ (tensor)] = { offset, batch, row, head };

@@ -4,6 +4,9 @@
  * run into two dimensions.
  */
 
+import { SpecError } from "./errors.js";
+import { shown } from "./shown.js";
+
 /**
  * @typedef {import("./types.js").Plan} Plan
  * @typedef {object} Slice workgroups first … end − 1 of a pass
@@ -19,10 +22,12 @@
  * @param {number} dimension most workgroups in one dimension
  * @param {number} maxWork operations a slice may hold; a single workgroup may exceed it
  * @returns {Slice[]} in order, covering every workgroup of every pass once
- * @throws {RangeError} maxWork is not positive
+ * @throws {SpecError} maxWork is not positive
  */
 export function cutPlan(plan, dimension, maxWork) {
-  if (!(maxWork > 0)) throw new RangeError(`maxWork=${maxWork}: must be positive`);
+  if (typeof maxWork !== "number" || !(maxWork > 0)) {
+    throw new SpecError(`maxWork=${shown(maxWork)}: must be a positive number`);
+  }
   return plan.passes.flatMap(({ workgroups, work }, pass) => {
     const parts = Math.min(workgroups, Math.max(1, Math.ceil(work / maxWork)));
     return Array.from({ length: parts }, (_, n) => {

@@ -176,8 +176,8 @@
 
 /**
  * Records one compute pass; `timestampWrites` are that pass's, for a device with timestamp-query.
- * Throws SpecError before it begins the pass: a buffer that is missing, too small or that WebGPU would
- * not bind, an operation that was destroyed.
+ * Throws SpecError before it begins the pass: no encoder, a buffer that is missing, misspelt, too small
+ * or that WebGPU would not bind, an operation that was destroyed.
  * @typedef {(encoder: GPUCommandEncoder, buffers: Buffers,
  *   timestampWrites?: GPUComputePassTimestampWrites) => void} Encode
  */
