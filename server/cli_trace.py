@@ -16,6 +16,7 @@ from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
 from server.cli_options import KappaOption, PlaceOptions, TimeoutOption
 from server.console import Printer, make_console
+from server.errors import CaseError
 from server.harness import Harness
 from server.results import FAILED, NOTHING_RAN, Results
 from server.selection import Selected
@@ -71,6 +72,11 @@ def trace(
     The kernel tells its state itself, through lines of its text that are comments otherwise. Exit
     code 1 where it departs, or its outputs are wrong; 2 where the kernel cannot be traced.
     """
+    if case.endswith(".wgsl"):
+        raise CaseError(
+            f"{case!r} is a file, and fa2 trace takes a case; a kernel of your own tells its "
+            "values through dbg() in `fa2 check` (docs/own-kernels.md)"
+        )
     wanted = Case.parse(case)
     changes: dict[str, Any] = {} if kernel is None else {"kernel": kernel}
     if seed is not None:

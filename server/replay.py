@@ -192,6 +192,15 @@ def replay(
     )
     outputs = compare(repro, report, harness.last_outputs)
     notes = wanted.notes
+    if (
+        repro.asked.trace is not None
+        and same(repro.told.shader_sha256, report.shader_sha256) is False
+    ):
+        notes = [
+            *notes,
+            "recorded with the lines that tell a trace, and replayed without: the digests of the "
+            "shader differ though the texts are equal",
+        ]
     there, here = (adapter_name(dict(a or {})) for a in (repro.told.adapter, report.adapter))
     if wanted.case.op == "backward" and repro.own is None and there != here:
         # A backward names its own kernel; o and lse come from a forward that suits the adapter.

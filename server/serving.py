@@ -19,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.app import close
 from server.errors import CaseError
+from server.occupied import ours
 from server.problems import Problem
 from server.security import HEADERS
 
@@ -111,7 +112,9 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            why = f"port {port} is taken by another program; --port 0 finds a free one"
+            found = ours(host, port)
+            who = f"webgpu-fa2 already runs there: {found}" if found else "another program has it"
+            why = f"port {port} is taken, {who}; --port 0 finds a free one"
         else:
             why = f"{host} port {port} cannot be listened on: {error.strerror or error}"
         raise CaseError(why) from None

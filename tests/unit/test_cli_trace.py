@@ -66,6 +66,7 @@ def test_a_trace_that_there_is_not_ends_as_the_run_would_and_never_with_0(
         ([CASE, "--tile=8"], "i_tile=8 must be below 8"),
         (["forward:T=65537,D=8"], "128 rows of 65537 keys, 8388736 scores, at most 8388608"),
         ([CASE, "--server=http://127.0.0.1:9"], "name the page with --page"),
+        (["my.wgsl"], "a kernel of your own tells its values through dbg() in `fa2 check`"),
     ],
 )
 def test_what_cannot_be_traced_is_refused_before_anything_starts(

@@ -116,6 +116,18 @@ def test_equal_outputs_are_bit_equal(tmp_path: Path) -> None:
         assert found.same_shader
 
 
+def test_the_shader_of_a_traced_run_is_another_one_and_the_replay_says_why(tmp_path: Path) -> None:
+    repro = recorded(tmp_path)
+    traced = replace(repro, asked=repro.asked.model_copy(update={"trace": {"b": 0, "i_tile": 1}}))
+    run, report = finished()
+    assert replay(traced, Page(report, run.tensors)).notes == []
+    other = replace(report, shader_sha256="c" * 64)
+    found = replay(traced, Page(other, run.tensors))
+    assert found.same_shader is False
+    assert "recorded with the lines that tell a trace" in found.notes[0]
+    assert replay(repro, Page(other, run.tensors)).notes == []
+
+
 def test_outputs_apart_are_told_in_units_of_the_last_place(tmp_path: Path) -> None:
     repro = recorded(tmp_path)
     run, report = finished()
