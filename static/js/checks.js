@@ -74,7 +74,7 @@ export const AXES = {
 /**
  * @typedef {object} Check
  * @property {string} name      of the output that it is named after
- * @property {string[]} outputs  what it covers
+ * @property {string[]} outputs  what it covers; of a report, what of that was judged
  * @property {Status | "planned" | "queued" | "running"} status
  * @property {Number_} ratio    worst |error| / allowed among them
  */
@@ -128,13 +128,14 @@ export function checksOf(entry) {
 function judgedChecks(id, report) {
   const located = Object.values(report.outputs).some(({ bad }) => bad > 0);
   return checkNames(id).map(({ name, outputs }) => {
-    const judged = outputs.flatMap((output) => report.outputs[output] ?? []);
+    const told = outputs.filter((output) => report.outputs[output]);
+    const judged = told.map((output) => report.outputs[output]);
     const ratios = judged.flatMap(({ worst_ratio }) => toNumber(worst_ratio) ?? []);
     // A failure that lies in no element (guard words, unwritten words) concerns the whole case.
     const spared = report.status === "fail" && located && judged.every(({ bad }) => bad === 0);
     return {
       name,
-      outputs,
+      outputs: told.length ? told : outputs,
       status: spared && judged.length ? "pass" : report.status,
       // Math.max gives NaN if one of them is: no number is worse than any.
       ratio: ratios.length ? Math.max(...ratios) : null,
@@ -174,7 +175,7 @@ export const STATUS_WORD = Object.freeze({
  */
 export function lineOf(check, entry) {
   const ratio = check.ratio === null ? "" : ` worst |error|/allowed ${formatRatio(check.ratio)}`;
-  return `${STATUS_WORD[check.status]} ${check.name} ${entry.case}${ratio}`;
+  return `${STATUS_WORD[check.status]} ${check.outputs.join(", ")} ${entry.case}${ratio}`;
 }
 
 /**

@@ -92,7 +92,7 @@ def test_a_kernel_saved_on_disk_shows_its_new_verdict_within_two_seconds(
     saved = save(shaders / KERNEL, broken(RIGHT, WRONG)[KERNEL])
     tab.headline("1 FAILED")
     took = [time.monotonic() - saved]
-    assert tab.lines()[0].startswith("✗FAIL o forward:T=24,H=2,D=8,seed=7,kernel=fa2_forward ")
+    assert tab.lines()[0].startswith("✗FAIL o, lse forward:T=24,H=2,D=8,seed=7,kernel=fa2_forward ")
     rows = change(tab)
     assert rows["verdict"] == ["pass", "fail", "worse"]
     before, now, factor = rows["o worst"]

@@ -42,7 +42,7 @@ def test_a_url_starts_its_suite_and_names_what_runs(tab: Tab) -> None:
     tab.open("&suite=seed&seed=0x2a&run=1&junk=1", state="finished")
     tab.headline("ALL PASS")
     assert len(tab.lines()) == 12
-    assert tab.lines()[0].startswith("✓ok o forward:T=16,H=4,D=8,attn=1,seed=42 0.")
+    assert tab.lines()[0].startswith("✓ok o, lse forward:T=16,H=4,D=8,attn=1,seed=42 0.")
     assert tab.page.url.endswith(f"?suite=seed&seed=0x2a&run=1&page={tab.id}")
     assert tab.complaints == []
 
@@ -109,7 +109,7 @@ def test_a_wrong_kernel_is_shown_where_it_is_wrong(tab: Tab) -> None:
     tab.service.store.submit(case, page=tab.id, shaders=shaders)
     tab.headline("1 FAILED")
     (line,) = tab.lines()
-    assert line.startswith(f"✗FAIL o {case} ")
+    assert line.startswith(f"✗FAIL o, lse {case} ")
     tab.page.click("#lines button")
     assert "all in head h = 1" in tab.page.inner_text(".message")
     readout = tab.page.locator(".readout", has_text="over the limit")
@@ -140,7 +140,7 @@ def test_the_case_on_show_is_judged_timed_and_drawn(tab: Tab) -> None:
     tab.page.click("#speed-start")
     row = tab.page.locator("#speed-lines tr")
     row.wait_for(timeout=SOON_MS)
-    assert tab.lines()[0].startswith("✓ok o forward:T=32,H=2,D=16"), "it was judged here"
+    assert tab.lines()[0].startswith("✓ok o, lse forward:T=32,H=2,D=16"), "it was judged here"
     text = " ".join(row.inner_text().split())
     assert re.match(r"forward:T=32,H=2,D=16 fa2_\w+ [\d.]+ (µs|ms) .* 0\.\d+ [\d.]+ %$", text)
     assert "at T = 32" in tab.page.get_attribute("#speed-chart svg", "aria-label")

@@ -35,9 +35,12 @@ test("the checks of a case are known from its id, wherever its keys stand", () =
   assert.deepEqual(names("backward:T=4,D=8,bias=none"), ["o", "dq", "dk", "dv"]);
 });
 
-test("the line of o covers the log-sum-exp and shows the worse of the two", () => {
+test("the line of o covers the log-sum-exp, names both and shows the worse of the two", () => {
   const [check] = checksOf(passed);
-  assert.equal(lineOf(check, passed), "ok o forward:T=4,D=8 worst |error|/allowed 0.40");
+  assert.equal(lineOf(check, passed), "ok o, lse forward:T=4,D=8 worst |error|/allowed 0.40");
+  const alone = entry("forward:T=4,D=8", "pass", { o: [0.2, 0] }); // as a kernel of one's own may
+  const line = lineOf(checksOf(alone)[0], alone);
+  assert.equal(line, "ok o forward:T=4,D=8 worst |error|/allowed 0.20");
 });
 
 test("a failure marks the outputs that have bad elements, and spares the others", () => {

@@ -191,7 +191,7 @@ export class CheckList {
       "tr",
       { "data-check": check.name, role: "row" },
       h("td", { class: "status", role: "cell" }),
-      h("td", { class: "output", role: "cell" }, check.name),
+      h("td", { class: "output", role: "cell" }),
       h("td", { class: "case", role: "cell" }, button),
       h("td", { class: "number", role: "cell" }),
     );
@@ -241,7 +241,8 @@ function buttonOf(row) {
  */
 function fill(row, entry, check) {
   row.dataset.status = check.status;
-  const [status, , , number] = row.cells;
+  const [status, output, , number] = row.cells;
+  output.textContent = check.outputs.join(", "); // the number is the worst of them
   status.replaceChildren(
     h("span", { class: "mark", "aria-hidden": "true" }, STATUS_MARK[check.status]),
     STATUS_WORD[check.status],
