@@ -7,19 +7,31 @@ import { RunError } from "./run-error.js";
  *
  * @template T
  * @param {() => Promise<T>} make
+ * @param {number} [pauseMs]  who asks sooner after a failure waits for the end of it: for what is
+ *   asked for at every progress
  * @returns {() => Promise<T>}
  */
-export function lazy(make) {
+export function lazy(make, pauseMs = 0) {
   /** @type {Promise<T> | null} */
   let made = null;
+  let notBefore = 0;
+  const trying = async () => {
+    const wait = notBefore - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    return make();
+  };
   return () => {
-    made ??= make().catch((error) => {
+    made ??= trying().catch((error) => {
       made = null;
+      notBefore = performance.now() + pauseMs;
       throw error;
     });
     return made;
   };
 }
+
+/** Between two tries for a part that is asked for again and again while something goes on. */
+export const PAUSE_MS = 3000;
 
 /**
  * A module that is loaded late, or why it is not there and what to do about it. A browser asks

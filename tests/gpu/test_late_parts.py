@@ -89,3 +89,19 @@ def test_the_editor_is_loaded_for_who_is_led_to_it_though_it_is_out_of_view(tab:
     tab.page.evaluate("document.getElementById('kernel').focus({ preventScroll: true })")
     tab.page.locator("#kernel-editor .cm-content").wait_for()
     assert tab.page.evaluate("scrollY") == 0
+
+
+def test_a_training_that_cannot_be_drawn_asks_for_what_draws_it_every_few_seconds(tab: Tab) -> None:
+    tab.open()
+    pattern = refuse(tab, "ui/training-progress")
+    tab.page.select_option("#train-gate", "none")
+    tab.page.click("#train-start")
+    tab.page.locator("#train-headline", has_text="NOT SHOWN").wait_for()
+    tab.page.wait_for_timeout(1000)
+    asked = [url for url in tab.requests if url.endswith("/ui/training-progress.js")]
+    assert len(asked) == 1
+    forgive(tab, pattern)
+    tab.page.locator("#train-headline", has_not_text="NOT SHOWN").wait_for()
+    if tab.page.is_enabled("#train-stop"):
+        tab.page.click("#train-stop")
+    tab.wait("finished")

@@ -22,6 +22,21 @@ test("what failed is tried again", async () => {
   assert.equal(await part(), 2);
 });
 
+test("what is asked for all the time is tried again after a pause, once for all who ask meanwhile", async () => {
+  const pause = 60;
+  let tries = 0;
+  const part = lazy(async () => {
+    if (++tries === 1) throw new Error("away");
+    return tries;
+  }, pause);
+  await assert.rejects(part(), /away/);
+  const failed = performance.now();
+  const later = Promise.all([part(), part()]);
+  assert.equal(tries, 1);
+  assert.deepEqual(await later, [2, 2]);
+  assert.ok(performance.now() - failed > 0.9 * pause);
+});
+
 test("a module that does not come says what is missing, why, and what to do", async () => {
   const module = loaded("the editor", import("./there-is-no-such-module.js"));
   await assert.rejects(

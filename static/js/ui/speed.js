@@ -1,5 +1,5 @@
 // @ts-check
-import { lazy, loaded } from "../lazy.js";
+import { lazy, loaded, PAUSE_MS } from "../lazy.js";
 import { asRunError } from "../run-error.js";
 import { byId, showCase } from "./dom.js";
 
@@ -26,7 +26,7 @@ export class SpeedView {
   #result = lazy(async () => {
     const { SpeedResult } = await loaded("what shows the times", import("./speed-result.js"));
     return new SpeedResult();
-  });
+  }, PAUSE_MS);
 
   /** @param {{onStart: () => void, onStop: () => void}} listeners */
   constructor({ onStart, onStop }) {

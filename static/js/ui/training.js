@@ -1,5 +1,5 @@
 // @ts-check
-import { lazy, loaded } from "../lazy.js";
+import { lazy, loaded, PAUSE_MS } from "../lazy.js";
 import { asRunError } from "../run-error.js";
 import { configOf, flopsPerStep, PRESETS } from "../train/config.js";
 import { byId, h } from "./dom.js";
@@ -24,7 +24,7 @@ export class TrainingView {
   #progress = lazy(async () => {
     const { TrainingProgress } = await loaded("what draws it", import("./training-progress.js"));
     return new TrainingProgress((status, word, message) => this.#verdict(status, word, message));
-  });
+  }, PAUSE_MS);
   /** @type {Shown | null} */
   #shown = null;
   #drawing = false;
