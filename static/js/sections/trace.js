@@ -9,7 +9,7 @@ import { byId } from "../ui/dom.js";
 /** @typedef {import("../trace-view.js").Trace} Trace */
 
 /** Of a kernel of one's own that calls dbg(). */
-const TOLD = "; what its calls of dbg() told is below";
+const TOLD = "what its calls of dbg() told is below.";
 
 /**
  * See why: the state of one tile, step by step, and what dbg() told.
@@ -92,7 +92,7 @@ export class TraceSection {
     this.#button.textContent = own ? "Trace ours instead" : "Trace";
     byId("trace-own").hidden = !own;
     byId("trace-own").textContent =
-      own && `${own} tells no tiles${report?.told ? TOLD : "; call dbg() in it"}, or trace ours.`;
+      own && `${own} tells no tiles; ${report?.told ? TOLD : "call dbg() in it, or trace ours."}`;
     const why = this.#otherThan(id, own);
     byId("trace-of").hidden = !why;
     byId("trace-of").textContent = why && `The trace below is ${why}.`;
