@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from server.errors import HistoryError
 log = logging.getLogger("server")
 
 BUSY_MS = 10_000  # as long as another process may write
+RETRY_S = 0.01
 
 _RUNS = """
 CREATE TABLE adapters (
@@ -123,7 +125,7 @@ def opened(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")  # a crash may cost the last runs, no more
         connection.execute("PRAGMA foreign_keys = ON")
         migrate(connection)
@@ -131,6 +133,19 @@ def opened(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """As soon as nobody else does the same: SQLite waits for other locks, but not for this one."""
+    end = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(RETRY_S)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -163,8 +178,11 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file is no database, or a broken one."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def move_aside(path: Path) -> Path:

@@ -292,7 +292,8 @@ def test_only_shader_files_can_be_edited(live: Live, name: str) -> None:
     assert name in answer.json()["detail"]
 
 
-def test_observers_see_every_finished_run_and_cannot_break_it(live: Live) -> None:
+def test_observers_see_every_finished_run_and_cannot_break_it(serve: Serve) -> None:
+    live = serve()  # its own: the broken one would be told of the runs of later tests
     seen = []
 
     def broken(*_: object) -> None:
