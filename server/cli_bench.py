@@ -17,7 +17,7 @@ from server.cases import Case
 from server.cli_files import try_places, write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import PlaceOptions, seconds
+from server.cli_options import PlaceOptions, seconds_option
 from server.cli_peers import Comparing, PeersDirOption, PeersOption
 from server.console import make_console
 from server.errors import CaseError, Unsupported
@@ -62,22 +62,16 @@ def bench(
     ] = LEAST_SAMPLES,
     limit: Annotated[
         float,
-        typer.Option(
+        seconds_option(
             "--limit",
-            metavar="S",
-            min=0.001,
-            callback=seconds,
-            help="A sweep leaves out what would take longer, by the speed of the case before.",
+            "A sweep leaves out what would take longer, by the speed of the case before.",
         ),
     ] = MOST_S,
     timeout: Annotated[
         float,
-        typer.Option(
+        seconds_option(
             "--timeout",
-            metavar="S",
-            min=0.001,
-            callback=seconds,
-            help="Seconds without a sign of life; the predicted work of a large case is added, "
+            "Seconds without a sign of life; the predicted work of a large case is added, "
             "at FA2_FLOPS_PER_S operations a second (10⁹).",
         ),
     ] = 60.0,

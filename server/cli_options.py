@@ -156,11 +156,16 @@ def _positive(kappa: float) -> float:
     return kappa
 
 
-def seconds(param: typer.CallbackParam, value: float | None) -> float | None:
+def _finite(param: typer.CallbackParam, value: float | None) -> float | None:
     """Refuses inf, which typer takes for a number that is large enough."""
     if value == math.inf:
         raise CaseError(f"{param.opts[0]} {value:g} must be a number of seconds that ends")
     return value
+
+
+def seconds_option(name: str, help: str, **more: Any) -> Any:
+    """An option in seconds that end; ``more`` as ``typer.Option`` takes it."""
+    return typer.Option(name, metavar="S", min=0.001, callback=_finite, help=help, **more)
 
 
 KappaOption = Annotated[
@@ -169,12 +174,9 @@ KappaOption = Annotated[
 ]
 TimeoutOption = Annotated[
     float,
-    typer.Option(
+    seconds_option(
         "--timeout",
-        metavar="S",
-        min=0.001,
-        callback=seconds,
-        help="Seconds for a small case; the predicted work of a large one is added, at "
+        "Seconds for a small case; the predicted work of a large one is added, at "
         "FA2_FLOPS_PER_S operations a second (10⁹).",
     ),
 ]

@@ -12,7 +12,7 @@ from server import grammar
 from server.cli_files import try_places, write_each
 from server.cli_groups import grouped
 from server.cli_history import NoHistoryOption
-from server.cli_options import BrowserOptions, seconds
+from server.cli_options import BrowserOptions, seconds_option
 from server.console import make_console
 from server.errors import CaseError
 from server.harness import Harness
@@ -87,22 +87,16 @@ def train(
     ] = None,
     timeout: Annotated[
         float,
-        typer.Option(
+        seconds_option(
             "--timeout",
-            metavar="S",
-            min=0.001,
-            callback=seconds,
-            help="Seconds for a step of a small model; the predicted work of a large one is added.",
+            "Seconds for a step of a small model; the predicted work of a large one is added.",
         ),
     ] = 60.0,
     limit: Annotated[
         float | None,
-        typer.Option(
+        seconds_option(
             "--limit",
-            metavar="S",
-            min=0.001,
-            callback=seconds,
-            help="Refuse what would take longer than this by the adapter's measured speed (60 for "
+            "Refuse what would take longer than this by the adapter's measured speed (60 for "
             "--bench, else 300).",
             show_default=False,
         ),

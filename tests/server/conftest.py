@@ -19,6 +19,7 @@ from server.app import create_app
 from server.gpt import Twin
 from server.pages import Pages
 from server.presets import GptConfig
+from server.run import Run
 from server.runs import RunStore
 from server.serving import make_server
 from server.settings import Settings
@@ -79,6 +80,11 @@ class Live:
         (run,) = response.json()["runs"]
         return str(run)
 
+    def run(self, run: str) -> Run:
+        found = self.store.get(run)
+        assert found is not None, f"run {run} is forgotten"
+        return found
+
     def __enter__(self) -> Live:
         self.thread.start()
         for _ in range(500):
@@ -105,9 +111,7 @@ def _complete(answer: bytes) -> bool:
 
 def finished(live: Live, run: str, timeout_s: float = 5) -> dict[str, object]:
     """The report on a run, waited for."""
-    found = live.store.get(run)
-    assert found is not None
-    return found.future.result(timeout_s).to_dict()
+    return live.run(run).future.result(timeout_s).to_dict()
 
 
 Serve = Callable[..., Live]

@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 import pytest
 from conftest import CASE, Live, Serve
-from fake_page import ADAPTER, FakePage
+from fake_page import FakePage
 
 from server.benches import BenchStore
 from server.cases import Case
@@ -43,24 +43,6 @@ def ended(live: Live, bench: str, timeout_s: float = 5) -> dict[str, Any]:
     assert found is not None
     found.future.result(timeout_s)
     return read(live, bench)
-
-
-def done(page: FakePage, bench: str, **fields: Any) -> httpx.Response:
-    body = {
-        "status": "ok",
-        "kernel": "fa2_forward",
-        "shader_sha256": SHADER,
-        "peaks": {"f32_tflops": 1.5, "copy_gbps": 20, "f16_matrix_tflops": None},
-        "gpu_ns": [1000.0 + n for n in range(30)],
-        "calls": 4,
-        "resolution_ns": 1,
-        "clock": None,
-        "wall_ns": [3000.0] * 10,
-        "adapter": ADAPTER,
-        "engine": "NumPy",
-        **fields,
-    }
-    return page.http.post(f"/api/benches/{bench}/done", json=body)
 
 
 def progress(page: FakePage, bench: str, n: int) -> None:
@@ -98,7 +80,7 @@ def test_a_case_is_judged_then_timed_on_the_same_page_and_everybody_reads_the_sa
     assert (under_way["state"], under_way["status"]) == ("sent", None)
     assert under_way["progress"]["done"] == 3
 
-    report = done(page, bench).json()
+    report = page.timed(bench).json()
     assert (report["status"], report["state"], report["clock"]) == ("timed", "timed", "gpu")
     assert (report["median_ns"], report["calls_per_sample"]) == (1014.5, 4)
     assert report["report"]["status"] == "pass"
@@ -142,7 +124,7 @@ def test_times_that_do_not_belong_to_the_check_are_an_error(
 ) -> None:
     page = live.page()
     bench = sent(live, page)
-    report = done(page, bench, **fields).json()
+    report = page.timed(bench, **fields).json()
     assert (report["status"], report["median_ns"]) == ("error", None)
 
 
@@ -150,7 +132,7 @@ def test_a_page_that_fails_while_it_times_tells_why(live: Live) -> None:
     page = live.page()
     bench = sent(live, page)
     error = {"kind": "device-lost", "message": "gone"}
-    report = done(page, bench, status="error", gpu_ns=[], error=error).json()
+    report = page.timed(bench, status="error", gpu_ns=[], error=error).json()
     assert (report["status"], report["error"]["kind"]) == ("error", "device-lost")
     assert report["report"]["status"] == "pass"
     assert live.submit(CASE), "the page is free"
@@ -173,15 +155,15 @@ def test_a_page_that_fails_while_it_times_tells_why(live: Live) -> None:
 def test_what_is_no_result_is_refused(live: Live, fields: dict[str, Any]) -> None:
     page = live.page()
     bench = sent(live, page)
-    assert done(page, bench, **fields).status_code == 422
-    assert done(page, bench).json()["status"] == "timed"
+    assert page.timed(bench, **fields).status_code == 422
+    assert page.timed(bench).json()["status"] == "timed"
 
 
 def test_an_end_is_told_once(live: Live) -> None:
     page = live.page()
     bench = sent(live, page)
-    assert done(page, bench).status_code == 200
-    assert problem(done(page, bench)) == (409, "wrong-state")
+    assert page.timed(bench).status_code == 200
+    assert problem(page.timed(bench)) == (409, "wrong-state")
     assert problem(live.client.post(f"/api/benches/{bench}/cancel")) == (409, "wrong-state")
     assert problem(live.client.get("/api/benches/nonesuch")) == (404, "unknown-bench")
 
@@ -190,7 +172,7 @@ def test_before_the_check_nothing_is_taken(live: Live) -> None:
     page = live.page()
     bench = ask(live)
     job = page.next_event("job")
-    assert problem(done(page, bench)) == (409, "wrong-state")
+    assert problem(page.timed(bench)) == (409, "wrong-state")
     page.work(job)
 
 
@@ -297,11 +279,11 @@ def test_options_that_runs_of_one_request_share_are_looked_at_once(
 
 
 def test_a_number_of_samples_may_be_numpys(live: Live) -> None:
-    before = len(live.store.all())
-    bench = benches(live).submit(Case.parse(CASE), samples=np.int64(40), page="nobody-is-here-yet")
+    page = "waits-for-numpys-samples"  # what other tests have asked for may come late
+    bench = benches(live).submit(Case.parse(CASE), samples=np.int64(40), page=page)
     assert read(live, bench.id)["wanted_samples"] == 40
     bench.demand_sendable()
-    assert live.store.all()[before:] == [bench.run]
+    assert [run for run in live.store.all() if run.page == page] == [bench.run]
     live.client.post(f"/api/benches/{bench.id}/cancel")
 
 

@@ -114,18 +114,7 @@ def test_a_benchmark_is_one_row_with_its_time(kept: Live) -> None:
     bench = kept.client.post("/api/benches", json={"case": CASE, "page": page.id}).json()
     page.work(page.next_event("job"))
     page.next_event("bench")
-    body = {
-        "status": "ok",
-        "kernel": "fa2_forward",
-        "shader_sha256": "0" * 64,
-        "gpu_ns": [1000.0] * 30,
-        "calls": 1,
-        "resolution_ns": 1,
-        "wall_ns": [2000.0] * 30,
-        "adapter": ADAPTER,
-        "engine": "NumPy",
-    }
-    done = kept.client.post(f"/api/benches/{bench['bench']}/done", json=body)
+    done = page.timed(bench["bench"], gpu_ns=[1000.0] * 30, calls=1)
     assert done.status_code == 200, done.text
     known(kept, bench["run"])
     (row,) = kept.client.get("/api/history").json()["runs"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import CASE, Live, Serve
-from fake_page import ADAPTER, FakePage
+from fake_page import FakePage
 from test_history_routes import known
 from test_own_runs import OWN
 
@@ -30,7 +30,7 @@ def test_texts_of_the_oldest_finished_runs_go_first_by_their_bytes(serve: Serve)
     page = live.page()
     runs = [edited(live, page, f"// {n}" + " " * 100_000) for n in range(4)]
     assert [like(live, run).status_code for run in runs] == [410, 410, 201, 201]
-    assert live.store.get(runs[-1]).text_bytes > 100_000  # type: ignore[union-attr]
+    assert live.run(runs[-1]).text_bytes > 100_000
     assert sum(run.text_bytes for run in live.store.all() if run.finished) < 250_000
     told = live.client.get(f"/api/runs/{runs[0]}").json()
     assert (told["status"], told["edited"]) == ("pass", [PARAMS])  # the report stays
@@ -101,21 +101,10 @@ def test_a_benchmark_is_sent_and_kept_with_its_texts_though_its_check_has_let_go
     page.work(check)
     between = page.next_event("job")
     edited(live, other, "// newer")
-    assert live.store.get(bench["run"]).own is None  # type: ignore[union-attr]
+    assert live.run(bench["run"]).own is None
     page.work(between)
     assert page.next_event("bench")["own"]["files"] == OWN["files"]
-    done = {
-        "status": "ok",
-        "kernel": "mine",
-        "shader_sha256": "0" * 64,
-        "gpu_ns": [1000.0] * 30,
-        "calls": 1,
-        "resolution_ns": 1,
-        "wall_ns": [2000.0] * 30,
-        "adapter": ADAPTER,
-        "engine": "NumPy",
-    }
-    answer = live.client.post(f"/api/benches/{bench['bench']}/done", json=done)
+    answer = page.timed(bench["bench"], kernel="mine")
     assert answer.status_code == 200, answer.text
     texts = live.app.state.history.texts(known(live, bench["run"]))
     assert texts["own/mine.wgsl"] == OWN["files"]["mine.wgsl"]

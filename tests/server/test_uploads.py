@@ -257,7 +257,7 @@ def test_an_upload_that_comes_after_done_is_refused(
     with begin(live, job, bytes(O_BYTES - 1)) as connection, ThreadPoolExecutor(1) as pool:
         until(lambda: receiving(live, job))
         answer = pool.submit(page.done, job, input_sha256=digest(page.inputs(job)))
-        until(lambda: live.store.get(job["run"]).state == JUDGING)  # type: ignore[union-attr]
+        until(lambda: live.run(job["run"]).state == JUDGING)
         connection.sendall(b"\0")
         assert connection.recv(1000).startswith(b"HTTP/1.1 409 ")
         judged.set()

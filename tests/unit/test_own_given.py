@@ -25,8 +25,9 @@ TEXT = """
 class Failing:
     """A harness on which every kernel fails, as the judge says it."""
 
-    environment: dict[str, Any] = {}  # noqa: RUF012
-    last_outputs: dict[str, Any] = {}  # noqa: RUF012
+    def __init__(self) -> None:
+        self.environment: dict[str, Any] = {}
+        self.last_outputs: dict[str, Any] = {}
 
     def __enter__(self) -> Failing:
         return self

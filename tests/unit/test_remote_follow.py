@@ -6,6 +6,7 @@ import queue
 import socket
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,8 @@ def test_it_ends_once_all_is_told() -> None:
 
 def test_an_answer_that_cannot_be_read_ends_it_whatever_is_wrong_in_it() -> None:
     def look() -> bool:
-        answer: list[str] = []
-        return bool(answer["status"])  # type: ignore[call-overload]
+        answer: Any = []
+        return bool(answer["status"])
 
     assert "list indices" in ended(look)
 

@@ -163,7 +163,9 @@ const isBuffer = (value) =>
   [value.size, value.usage].every((number) => Number.isInteger(number));
 
 /** @param {unknown} value */
-const told = (value) =>
-  typeof value === "object" && value !== null
-    ? `${kindOf(value)} {${Object.keys(value).slice(0, 3).join(", ")}}`
-    : shown(value);
+function told(value) {
+  if (typeof value !== "object" || value === null) return shown(value);
+  // The numbers themselves: millions of keys that say nothing.
+  if (ArrayBuffer.isView(value) || Array.isArray(value)) return kindOf(value);
+  return `${kindOf(value)} {${Object.keys(value).slice(0, 3).join(", ")}}`;
+}
