@@ -44,7 +44,7 @@ test("what is no buffer is refused by what it is", async () => {
   const one = await prepared();
   one.encode({});
   for (const [q, said] of /** @type {const} */ ([
-    [new Float32Array(4), "Float32Array:"],
+    [new Float32Array(4), "Float32Array"],
     [{}, "Object {}"],
     [{ buffer: new ArrayBuffer(BYTES) }, "Object {buffer}"],
     [{ buffer: null }, "Object {buffer}"],
