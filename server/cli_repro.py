@@ -18,7 +18,7 @@ from server.history import History
 from server.replay import plan
 from server.replay import replay as run_again
 from server.replay_console import print_replayed
-from server.repro import name_of, write_repro
+from server.repro import NOT_REPEATED, name_of, write_repro
 from server.repro_file import read_repro
 from server.results import Results
 from server.selection import Selected, kernel_features
@@ -26,7 +26,10 @@ from server.selection import Selected, kernel_features
 
 def repro(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="`last`, an id, or the beginning of one.")
+        str,
+        typer.Argument(
+            metavar="RUN", help="`last` (run or benchmark), an id, or the beginning of one."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -38,7 +41,7 @@ def repro(
     `fa2 history` lists the runs. The file names no folder of yours.
     """
     kept_runs = History(open_history())
-    kept = kept_runs.named(run)
+    kept = kept_runs.named(run, besides=NOT_REPEATED)
     file = out or Path(f"{name_of(kept)}.zip")
     data = write_repro(kept_runs, kept)
     write_each((file, lambda path: write_bytes(path, data)))

@@ -18,7 +18,7 @@ from server.history_place import history_file
 from server.own_given import Given
 from server.paths import STATIC
 from server.replay import plan
-from server.repro import check_repeatable, pack
+from server.repro import NOT_REPEATED, check_repeatable, pack
 from server.repro_file import parse_repro
 from server.selection import kernel_names
 
@@ -72,7 +72,7 @@ def _kept(word: str, path: Path | None, with_tiles: bool) -> Side:
     if path is None:
         raise CaseError(f"{word!r} may be a run, but no history is kept here")
     history = History(path)
-    return kept_side(history, history.named(word), with_tiles=with_tiles)
+    return kept_side(history, history.named(word, besides=NOT_REPEATED), with_tiles=with_tiles)
 
 
 def kept_side(history: History, kept: Kept, *, with_tiles: bool = True) -> Side:

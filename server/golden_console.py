@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from server.adapters import adapter_name
+from server.console import Told
 from server.golden_outcome import Outcome
 from server.golden_results import GoldenResults
 
@@ -16,14 +17,15 @@ class GoldenPrinter:
     """Prints outcomes as they come; passed and refused ones are only counted."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        self._console, self._warnings = console, Told()
 
     def heading(self, cases: int, environment: dict[str, Any]) -> None:
         engine = environment.get("engine") or "unknown browser"
         self._print(f"{cases} cases · {engine} · {adapter_name(environment.get('adapter'))}")
 
     def outcome(self, outcome: Outcome) -> None:
-        """A line for each thing that is wrong; an error's further lines stand below it."""
+        """A line for each thing that is wrong; an error's further lines stand below it. What the
+        page warns of is said once, whatever the verdict."""
         if outcome.status == "fail":
             for problem in outcome.message.splitlines():
                 self._print(Text.assemble(("FAIL    ", "red"), f"{outcome.case}  {problem}"))
@@ -32,6 +34,8 @@ class GoldenPrinter:
             self._print(Text.assemble(("ERROR   ", "red"), f"{outcome.case}  {first}"))
             for line in more:
                 self._print(f"        {line}")
+        for warning in self._warnings.new(outcome.warnings):
+            self._print(Text.assemble(("WARNING ", "yellow"), f"{outcome.case}  {warning}"))
 
     def summary(self, results: GoldenResults, cases: int) -> None:
         """The refused by reason, then the line that says how it went."""

@@ -23,6 +23,7 @@ class Outcome:
     shader_sha256: str = ""
     elapsed_ns: float | None = None  # wall time on the page
     gpu_ns: float | None = None  # of the kernel alone, by timestamps
+    warnings: tuple[str, ...] = ()  # of the page, on how the case was computed
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -38,4 +39,5 @@ class Outcome:
             "shader_sha256": self.shader_sha256,
             "elapsed_ns": self.elapsed_ns,
             "gpu_ns": self.gpu_ns,
+            "warnings": list(self.warnings),
         }

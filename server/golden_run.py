@@ -92,6 +92,7 @@ def _judge(case: GoldenCase, outputs: Mapping[str, Array], report: Report | None
         shader_sha256=report.shader_sha256 if report else "",
         elapsed_ns=report.elapsed_ns if report else None,
         gpu_ns=report.gpu_ns if report else None,
+        warnings=report.asides if report else (),
     )
 
 

@@ -11,7 +11,7 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -85,8 +85,9 @@ class History:
             sql = f"SELECT {_COLUMNS} {_FROM} WHERE {condition} ORDER BY runs.seq DESC LIMIT ?"
             return [dict(row) for row in database.execute(sql, [*values, wanted.limit])]
 
-    def find(self, name: str) -> str:
-        """The id that ``last``, an id or the unique beginning of one means.
+    def find(self, name: str, *, besides: Collection[str] = ()) -> str:
+        """The id that ``last``, an id or the unique beginning of one means; ``last`` is the newest
+        run of a kind that is not in ``besides``.
 
         Raises CaseError when nothing or several runs are meant.
         """
@@ -95,10 +96,11 @@ class History:
         with self._reading() as database:
             found: list[str] = []
             if database is not None:
-                where = "1" if name == LAST else "id >= ? AND id < ? || 'g'"
-                values = () if name == LAST else (name, name)
+                where, values, many = "id >= ? AND id < ? || 'g'", [name, name], 6
+                if name == LAST:
+                    places = ", ".join("?" * len(besides))
+                    where, values, many = f"kind NOT IN ({places})", [*besides], 1
                 sql = f"SELECT id FROM runs WHERE {where} ORDER BY seq DESC LIMIT ?"
-                many = 1 if name == LAST else 6
                 found = [row["id"] for row in database.execute(sql, (*values, many))]
         if name in found:
             return name
@@ -112,9 +114,9 @@ class History:
             )
         return found[0]
 
-    def named(self, name: str) -> Kept:
+    def named(self, name: str, *, besides: Collection[str] = ()) -> Kept:
         """The run that ``find`` finds. Raises CaseError as it does."""
-        kept = self.get(run := self.find(name))
+        kept = self.get(run := self.find(name, besides=besides))
         if kept is None:  # deleted a moment ago
             raise CaseError(f"the history {self.path} has no run {run!r} any more")
         return kept

@@ -16,6 +16,7 @@ from server.schemas import (
     Request,
     Seed,
     Short,
+    Text,
 )
 from server.training_report import TrainingDone
 
@@ -71,6 +72,7 @@ class TrainingDoneIn(Ended):
     attention_passes: Whole = 0
     kernels: list[Short] = Field(default=[], max_length=16)
     size_bytes: Whole = 0
+    warnings: list[Text] = Field(default=[], max_length=100)
 
     def to_done(self) -> TrainingDone:
         return TrainingDone(**self.model_dump())
@@ -108,4 +110,5 @@ class TrainingOut(TrainingSummaryOut):
     size_bytes: int = 0
     adapter: dict[str, Any] | None = None
     engine: str = ""
+    warnings: list[str] = []
     error: dict[str, Any] | None = None

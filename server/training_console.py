@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from server.adapters import adapter_name
-from server.console import COLOURS
+from server.console import COLOURS, Told
 from server.progress_bar import ProgressBar
 from server.training import Training
 from server.training_report import TrainingReport
@@ -27,7 +27,7 @@ class TrainingPrinter:
     """Prints trainings as they go."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        self._console, self._warnings = console, Told()
         self._bar = ProgressBar(console)
 
     def heading(self, spec: TrainingSpec, environment: dict[str, Any]) -> None:
@@ -49,7 +49,13 @@ class TrainingPrinter:
         return Watcher(spec, self._console, self._bar)
 
     def report(self, report: TrainingReport) -> None:
-        """The line that says how it went; for a step that was timed, how long it took."""
+        """The line that says how it went; for a step that was timed, how long it took. Then what
+        the page warns of."""
+        self._verdict(report)
+        for warning in self._warnings.new(report.warnings):
+            self._print(f"        {warning}")
+
+    def _verdict(self, report: TrainingReport) -> None:
         if report.spec.gate == "bench" and report.ok:
             self._timed(report)
             return

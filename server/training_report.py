@@ -31,6 +31,7 @@ class TrainingDone:
     size_bytes: int = 0  # of all buffers that the training allocated
     adapter: Mapping[str, Any] | None = None
     engine: str | None = None
+    warnings: Sequence[str] = ()  # what was left out, and why, where it costs speed alone
     error: RunError | None = None
 
     def __post_init__(self) -> None:
@@ -55,6 +56,7 @@ class TrainingReport:
     size_bytes: int = 0
     adapter: Mapping[str, Any] | None = None
     engine: str = ""
+    warnings: tuple[str, ...] = ()
     error: RunError | None = field(default=None)
 
     @property
@@ -83,6 +85,7 @@ class TrainingReport:
             "size_bytes": self.size_bytes,
             "adapter": jsonable(self.adapter),
             "engine": self.engine,
+            "warnings": list(self.warnings),
             "error": dataclasses.asdict(self.error) if self.error else None,
         }
 
@@ -170,5 +173,6 @@ def _report(
         size_bytes=done.size_bytes,
         adapter=done.adapter,
         engine=done.engine or "",
+        warnings=tuple(done.warnings),
         **more,
     )

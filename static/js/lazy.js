@@ -33,6 +33,9 @@ export function lazy(make, pauseMs = 0) {
 /** Between two tries for a part that is asked for again and again while something goes on. */
 export const PAUSE_MS = 3000;
 
+/** After this long a connection that only hangs is told: a browser itself waits for minutes. */
+const PATIENCE_MS = 60_000;
+
 /**
  * A module that is loaded late, or why it is not there and what to do about it. A browser asks
  * again for a file that did not come, but not for one in which it found a mistake.
@@ -40,15 +43,25 @@ export const PAUSE_MS = 3000;
  * @template T
  * @param {string} what  the module brings
  * @param {Promise<T>} module  of `import()`
+ * @param {number} [patienceMs]
  * @returns {Promise<T>}
  * @throws {RunError}
  */
-export function loaded(what, module) {
-  return module.catch((error) => {
+export async function loaded(what, module, patienceMs = PATIENCE_MS) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    const seconds = patienceMs / 1000;
+    timer = setTimeout(() => reject(new Error(`it has not come for ${seconds} s`)), patienceMs);
+  });
+  try {
+    return await Promise.race([module, late]);
+  } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new RunError(
       "page",
       `${what} could not be loaded (${why}); try again, or reload the page`,
     );
-  });
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -40,6 +40,7 @@ import { Watch } from "./watch.js";
  * @property {number} attention_passes  operations of the attention library that were recorded
  * @property {string[]} kernels
  * @property {number} size_bytes  of all buffers of the model and its attention
+ * @property {string[]} warnings  what was left out, and why, where it costs speed alone
  * @property {import("./device.js").AdapterFacts | null} adapter
  * @property {string} engine
  * @property {{kind: string, message: string, file?: string, line?: number, column?: number} | null} error
@@ -87,6 +88,7 @@ export class TrainRunner {
       attention_passes: 0,
       kernels: [],
       size_bytes: 0,
+      warnings: [],
       adapter: null,
       engine: this.engine,
       error: null,
@@ -116,17 +118,18 @@ export class TrainRunner {
     done.adapter = await watch.race("looking for an adapter", this.devices.look());
     const { tables } = this;
     const asked = tables && (await watch.race("asking for tiles", tables.of(done.adapter)));
-    const tuned = asked?.table;
+    if (asked?.warning) done.warnings.push(asked.warning);
     const limits = neededLimits(job, this.devices.described);
     const held = await watch.race("opening a device", this.devices.acquire(limits));
     watch.device(held.device.lost);
     held.errors.length = 0;
-    const library = createAttention(held.device, { shaders: job.shaders, tuned });
+    const library = createAttention(held.device, { shaders: job.shaders, tuned: asked?.table });
     refuse(job, library, held.device.limits);
     try {
       if (job.measure) await measure(job, held.device, library, watch, hooks);
       const model = await watch.race("building the model", build(held.device, library, job));
       Object.assign(done, { kernels: model.kernels, size_bytes: model.sizeBytes });
+      done.warnings.push(...model.warnings);
       try {
         await this.#train(job, model.trainer, held.errors, watch, hooks);
       } finally {
@@ -215,6 +218,7 @@ async function build(device, library, { config, attention: kernel, seed, one_bat
   return {
     trainer,
     kernels: attention.kernels,
+    warnings: attention.warnings,
     sizeBytes: trainer.sizeBytes + attention.sizeBytes,
     passes: () => passes,
     destroy: () => {

@@ -17,6 +17,7 @@ import { StepSender } from "./step-sender.js";
  * @property {string} state
  * @property {"pass" | "fail" | "error" | "skip" | null} status  null until it is finished
  * @property {string | null} message
+ * @property {string[]} [warnings]  once it is finished
  * @property {(number | string)[]} losses
  * @property {(number | string)[]} twin
  */

@@ -45,3 +45,12 @@ test("a module that does not come says what is missing, why, and what to do", as
   );
   assert.equal((await loaded("this", Promise.resolve({ part: 1 }))).part, 1);
 });
+
+test("a module that neither comes nor fails is given up, and can be asked for again", async () => {
+  let tries = 0;
+  const part = lazy(() =>
+    loaded("the editor", ++tries === 1 ? new Promise(() => {}) : Promise.resolve(tries), 20),
+  );
+  await assert.rejects(part(), /the editor could not be loaded \(it has not come for 0\.02 s\)/);
+  assert.equal(await part(), 2);
+});

@@ -193,11 +193,11 @@ def test_a_benchmark_is_called_off_at_any_time(live: Live, when: str) -> None:
 
 
 def test_a_page_that_says_nothing_is_late_and_one_that_gets_on_is_not(serve: Serve) -> None:
-    live = serve(base_deadline_s=0.3, deadline_grace_s=0)
+    live = serve(base_deadline_s=0.8, deadline_grace_s=0)
     page = live.page()
     bench = sent(live, page)
     for n in range(4):
-        time.sleep(0.15)
+        time.sleep(0.25)
         progress(page, bench, n)
     assert read(live, bench)["state"] == "sent"
     report = ended(live, bench)

@@ -219,8 +219,8 @@ def test_a_map_is_not_made_for_somebody_who_has_gone(
             ask = f"GET /api/runs/{run}/heatmap/o HTTP/1.1\r\nHost: localhost\r\n\r\n"
             connection.sendall(ask.encode())
             time.sleep(0.02)
-    time.sleep(0.1)
+    time.sleep(0.5)
     go_on.set()
-    time.sleep(0.1)
+    time.sleep(0.2)
     assert live.client.get("/api/pages").status_code == 200
     assert len(made) == 2

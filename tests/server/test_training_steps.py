@@ -91,16 +91,16 @@ def test_a_page_that_vanishes_is_an_error_that_keeps_its_losses(
 
 
 def test_a_step_past_its_deadline_is_a_timeout_and_each_step_has_its_own(serve: Serve) -> None:
-    live = serve(deadline_grace_s=0, base_deadline_s=0.4)
+    live = serve(deadline_grace_s=0, base_deadline_s=0.9)
     page = live.page()
     training = ask(live, gate="none")
     page.next_event("train")
     for step in range(1, 4):
-        time.sleep(0.25)
-        assert send(page, training, step, [5.0]).status_code == 204, "0.75 s in all"
+        time.sleep(0.4)
+        assert send(page, training, step, [5.0]).status_code == 204, "1.2 s in all"
     told = ended(live, training)
     assert (told["status"], told["error"]["kind"]) == ("error", "timeout")
-    assert "no step within 0.4" in told["message"]
+    assert "no step within 0.9" in told["message"]
     assert "after 3 of 100 steps" in told["message"]
     assert page.next_event("train-cancel") == {"training": training}
     assert done(page, training, 3).status_code == 409

@@ -68,6 +68,7 @@ def ends(
     twin: Sequence[float] = (),
     kind: str | None = None,
     step_ms: float = 100,
+    warnings: tuple[str, ...] = (),
 ) -> Callable[[Training], TrainingReport]:
     def answer(training: Training) -> TrainingReport:
         return TrainingReport(
@@ -80,6 +81,7 @@ def ends(
             kernels=("k",),
             size_bytes=4_500_000,
             error=RunError(kind, "why") if kind else None,
+            warnings=warnings,
         )
 
     return answer
@@ -154,6 +156,16 @@ def test_a_benchmark_times_both_attentions_and_gives_their_ratio(run: Run) -> No
     assert re.match(r"fa2 +2 s a step", lines[-2])
     assert lines[-1].startswith("DONE: a step with fa2 is 1.5 times as fast as with the baseline (")
     assert "software adapter" in lines[-1]
+
+
+def test_what_the_page_warns_of_is_said_once_and_is_in_the_file(run: Run, tmp_path: Path) -> None:
+    file, warned = tmp_path / "train.json", ("the tuned table of this adapter is not used: why",)
+    both = [ends("pass", [4.0], warnings=warned), ends("pass", [4.0], warnings=warned)]
+    result, _ = run("--bench", "--json", str(file), answers=both)
+    assert result.exit_code == 0, result.output
+    assert result.output.count(warned[0]) == 1
+    told = [one["warnings"] for one in json.loads(file.read_text())["results"]]
+    assert told == [[warned[0]]] * 2
 
 
 def test_attentions_that_disagree_fail_although_both_ran(run: Run) -> None:

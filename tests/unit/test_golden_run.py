@@ -145,6 +145,19 @@ def test_a_fault_that_no_tolerance_shows_fails(golden: Golden, tmp_path: Path) -
             assert (said in result.stdout) == memory
 
 
+def test_what_the_page_warns_of_is_said_once_and_is_in_the_file(
+    golden: Golden, tmp_path: Path
+) -> None:
+    folder, harness, file = copy_of(tmp_path, NAME, OTHER), FakeHarness(), tmp_path / "golden.json"
+    warnings = ("the tuned table of this adapter is not used: why",)
+    harness.last_report = report("pass", warnings=warnings)
+    result = golden(folder, "--json", str(file), harness=harness)
+    assert result.exit_code == 0, result.output
+    assert result.output.count(warnings[0]) == 1
+    told = [one["warnings"] for one in json.loads(file.read_text())["results"]]
+    assert told == [[warnings[0]]] * 2
+
+
 def test_when_every_case_is_refused_nothing_ran_and_the_code_is_1(
     golden: Golden, tmp_path: Path
 ) -> None:

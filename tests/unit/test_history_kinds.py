@@ -192,6 +192,16 @@ def test_a_terminal_shows_both_in_lines_and_in_full(path: Path) -> None:
     assert "    dq: 2 of 64 off" in shown
 
 
+def test_the_last_run_to_pack_up_is_one_that_can_be_repeated(path: Path) -> None:
+    kept(path, WRONG, trained("none", [5.0, 4.25], steps=2))
+    with pytest.raises(CaseError, match="has no run 'last'"):
+        fa2("repro", "last")
+    run, report = finished()
+    keep(path, (run, report))
+    kept(path, WRONG)
+    assert run.id[:8] in fa2("repro", "last")
+
+
 def test_an_old_file_opens_for_reading_first_and_keeps_its_rows(old: Path) -> None:
     assert version(old) == 1
     history = History(old)

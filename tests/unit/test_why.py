@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -58,12 +57,13 @@ def test_values_that_look_like_nothing_known_are_not_explained() -> None:
     assert why(run) == ""
 
 
-def test_a_case_with_too_many_scores_is_left_alone_at_once() -> None:
+def test_a_case_with_too_many_scores_is_left_alone_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = finished(CASE, scale=1.0)
     run.case = Case.parse("forward:T=4096,D=64")
-    started = time.monotonic()
+    monkeypatch.setattr("server.why.suspects", pytest.fail)  # which would compute for minutes
     assert why(run) == ""
-    assert time.monotonic() - started < 0.1
 
 
 class Asked:

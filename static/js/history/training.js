@@ -24,6 +24,7 @@ import { commonFacts, factList, textList } from "./facts.js";
  * @property {number | null} steps_per_s
  * @property {string[]} kernels
  * @property {number} size_bytes
+ * @property {string[]} [warnings]  not in what was kept before there were any
  */
 
 /**
@@ -49,6 +50,7 @@ export function trainingParts(kept) {
       ["Steps a second", report.steps_per_s ? report.steps_per_s.toPrecision(3) : ""],
       ["Kernels", report.kernels.join(", ")],
       ["Buffers", report.size_bytes ? `${(report.size_bytes / 1e6).toFixed(1)} MB` : ""],
+      ["Warning", (report.warnings ?? []).join(" ")],
       ["Again", command(report)],
     ]),
     textList(kept),

@@ -44,7 +44,8 @@ export class TrainingProgress {
     const rate = stepsPerSecond(times);
     const speed = rate === null ? "–" : `${Number(rate.toPrecision(3))} steps/s`;
     const soFar = `step ${losses.length} of ${steps}, ${speed}`;
-    this.#verdict(status, WORDS[status], state === "done" ? (report?.message ?? problem) : soFar);
+    const told = [report?.message ?? problem, ...(report?.warnings ?? [])].join(" ");
+    this.#verdict(status, WORDS[status], state === "done" ? told : soFar);
     this.#figures.replaceChildren(
       ...figures([
         ["Training", `${what.preset}, ${gateName(what.gate)}, attention ${what.attention}`],
