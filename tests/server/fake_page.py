@@ -54,6 +54,7 @@ class FakePage:
         self.events: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         self.pings = 0
         self.ended = threading.Event()
+        self.closed = threading.Event()
         self._opened = threading.Event()
         self._stream_client = client(url, headers)
         self._params = {"label": label}
@@ -93,7 +94,8 @@ class FakePage:
         return True
 
     def close(self) -> None:
-        """Hangs up, as a closed tab does."""
+        """Hangs up, as a closed tab does, also in the middle of an answer."""
+        self.closed.set()
         if self._opened.wait(5):
             with contextlib.suppress(OSError):  # the server may have been first
                 self._socket.shutdown(socket.SHUT_RDWR)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 from fake_bench import done
 from fake_page import ADAPTER, FakePage
 
@@ -33,12 +34,19 @@ class Working:
                 name, job = self.page.events.get(timeout=0.05)
             except queue.Empty:
                 continue
-            if name == "job":
-                self.do(self.page, job)
-            elif name == "bench":
-                told = dataclasses.asdict(done(shader_sha256="0" * 64))
-                path = f"/api/benches/{job['bench']}/done"
-                self.page.http.post(path, json=told).raise_for_status()
+            try:
+                self._answer(name, job)
+            except (httpx.TransportError, RuntimeError):  # the latter of a client that is closed
+                if not self.page.closed.is_set():
+                    raise
+
+    def _answer(self, name: str, job: dict[str, Any]) -> None:
+        if name == "job":
+            self.do(self.page, job)
+        elif name == "bench":
+            told = dataclasses.asdict(done(shader_sha256="0" * 64))
+            path = f"/api/benches/{job['bench']}/done"
+            self.page.http.post(path, json=told).raise_for_status()
 
     def end(self) -> None:
         self.over.set()
