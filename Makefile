@@ -32,8 +32,9 @@ full: $(VENV)/.test $(VENV)/.browser ## slow tests; the suite `full` in Chromium
 
 setup: $(VENV)/.browser $(VENV)/.test
 
+# Two processes with a browser each: half of a test's time is waiting. `ARGS=-n0`: one.
 pytest: $(VENV)/.test $(VENV)/.browser
-	$(BIN)/python -m pytest --require-webgpu $(ARGS)
+	$(BIN)/python -m pytest --require-webgpu -n 2 --dist loadfile $(ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check server tests

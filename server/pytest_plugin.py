@@ -74,6 +74,7 @@ class _State:
         self.config = config
         self._harness: Harness | None = None
         self._problem: HarnessError | None = None
+        self.elsewhere: set[str] = set()  # what the processes of pytest-xdist have said
 
     def harness(self) -> Harness:
         """Raises NoBrowser or NoAdapter, each time the same."""
@@ -101,6 +102,15 @@ class _State:
                 self._problem = problem
                 raise
         return self._harness
+
+    def said(self) -> str:
+        """Browser and adapter, once they are known, or what they lack."""
+        if self._problem is not None:
+            return f"fa2: no WebGPU: {self._problem.message}"
+        if self._harness is None:
+            return ""
+        known = self._harness.environment
+        return f"fa2: {known.get('engine')}, {adapter_name(known.get('adapter'))}"
 
     def close(self) -> None:
         harness, self._harness = self._harness, None
@@ -135,11 +145,33 @@ def pytest_report_collectionfinish(
     """The adapter is known only once the browser runs: it is started if a test needs it."""
     if config.option.collectonly or not any(_needs_browser(item) for item in items):
         return []
+    state = config.stash[_state]
     try:
-        environment = config.stash[_state].harness().environment
+        state.harness()
     except HarnessError as problem:
         return f"fa2: no WebGPU: {problem.message}"
-    return f"fa2: {environment.get('engine')}, {adapter_name(environment.get('adapter'))}"
+    return state.said()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process of pytest-xdist has no terminal, and its browser is its own."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["fa2"] = session.config.stash[_state].said()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A process of pytest-xdist has ended."""
+    if said := getattr(node, "workeroutput", {}).get("fa2"):
+        node.config.stash[_state].elsewhere.add(said)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    for said in sorted(config.stash[_state].elsewhere):
+        terminalreporter.write_line(said)
 
 
 def _needs_browser(item: pytest.Item) -> bool:

@@ -58,6 +58,13 @@ def test_the_header_names_browser_and_adapter_and_ids_are_case_ids(project: Path
     assert f"{ONE} PASSED" in done.stdout
 
 
+def test_processes_of_xdist_have_a_browser_each_and_say_which(project: Path) -> None:
+    done = run_pytest(project, "-n", "2", "--require-webgpu")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("fa2: Chrom") == 1
+    assert " 7 passed in " in done.stdout
+
+
 def test_no_adapter_is_an_error_where_webgpu_is_required(project: Path) -> None:
     done = run_pytest(project, "--require-webgpu", *WITHOUT)
     assert done.returncode == 1
