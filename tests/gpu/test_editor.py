@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_tab import SOON_MS, Tab, broken
+from page_tab import SOON_MS, Tab, broken, kept
 
 from server.paths import STATIC
 from server.service import Service
@@ -78,9 +78,16 @@ def change(tab: Tab) -> dict[str, list[str]]:
     return {name: numbers for name, *numbers in cells}
 
 
-def save(file: Path, text: str) -> float:
+def save(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
-    return time.monotonic()
+
+
+def until_shown(tab: Tab, file: Path, text: str, headline: str) -> float:
+    """Seconds from a save to the verdict."""
+    save(file, text)
+    saved = time.monotonic()
+    tab.headline(headline)
+    return time.monotonic() - saved
 
 
 def test_a_kernel_saved_on_disk_shows_its_new_verdict_within_two_seconds(
@@ -89,9 +96,8 @@ def test_a_kernel_saved_on_disk_shows_its_new_verdict_within_two_seconds(
     tab.open(f"&case={CASE},seed=7&run=1", state="finished")
     tab.headline("ALL PASS")
     shipped = (shaders / KERNEL).read_text(encoding="utf-8")
-    saved = save(shaders / KERNEL, broken(RIGHT, WRONG)[KERNEL])
-    tab.headline("1 FAILED")
-    took = [time.monotonic() - saved]
+    wrong = broken(RIGHT, WRONG)[KERNEL]
+    took = [until_shown(tab, shaders / KERNEL, wrong, "1 FAILED")]
     assert tab.lines()[0].startswith("✗FAIL o, lse forward:T=24,H=2,D=8,seed=7,kernel=fa2_forward ")
     rows = change(tab)
     assert rows["verdict"] == ["pass", "fail", "worse"]
@@ -99,11 +105,15 @@ def test_a_kernel_saved_on_disk_shows_its_new_verdict_within_two_seconds(
     assert float(before) < 1 < float(now)
     assert factor.startswith("× ")
     assert rows["o over limit"][0] == "0"
-    saved = save(shaders / KERNEL, shipped)
-    tab.headline("ALL PASS")
-    took.append(time.monotonic() - saved)
+    took.append(until_shown(tab, shaders / KERNEL, shipped, "ALL PASS"))
     assert change(tab)["verdict"] == ["fail", "pass", "better"]
-    assert max(took) < 2, f"seconds from save to verdict: {took}"
+
+    def again() -> float:
+        there = until_shown(tab, shaders / KERNEL, wrong, "1 FAILED")
+        return max(there, until_shown(tab, shaders / KERNEL, shipped, "ALL PASS"))
+
+    if max(took) >= 2:
+        kept(2, again)
 
 
 def test_a_save_that_does_not_compile_leaves_the_results_as_those_of_the_earlier_text(
@@ -135,14 +145,20 @@ def test_a_syntax_error_is_marked_where_it_is_typed_and_the_last_good_result_sta
 ) -> None:
     editor = open_kernel(tab)
     editor.click()
-    tab.page.keyboard.press("Control+Home")
-    tab.page.keyboard.press("End")
-    tab.page.keyboard.press("Enter")
-    typed = time.monotonic()
-    tab.page.keyboard.insert_text("/* 😀 */ const typed = 1u +;")
     message = tab.page.locator("#kernel-messages li[data-type='error']")
-    message.wait_for()
-    assert time.monotonic() - typed < 1, "it is marked within a second"
+
+    def marked() -> float:
+        tab.page.keyboard.press("Control+z")  # what a try before this one typed
+        message.wait_for(state="detached")
+        tab.page.keyboard.press("Control+Home")
+        tab.page.keyboard.press("End")
+        tab.page.keyboard.press("Enter")
+        typed = time.monotonic()
+        tab.page.keyboard.insert_text("/* 😀 */ const typed = 1u +;")
+        message.wait_for()
+        return time.monotonic() - typed
+
+    kept(1, marked)
     assert f"{KERNEL}:2:28" in message.inner_text(), "in UTF-16 units, as the editor counts"
     assert tab.page.inner_text("#kernel-editor .cm-lintRange-error") == ";"
     assert tab.page.inner_text("#kernel-state") == "✎ edited"
