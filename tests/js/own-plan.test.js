@@ -133,6 +133,13 @@ test("passes share scratch, and bind what each of them mentions", async () => {
 
 test("what the kernel reads says which cases it takes", async () => {
   await skipped({ grid: GRID }, /causal=0/, { spec: { ...SPEC, causal: false } });
+  await plan({ grid: GRID }, { spec: { ...SPEC, scale: -0.5 } });
+  const fixed = { text: KERNEL.replace("shape.scale", "0.25").replace("scale: f32", "pad: f32") };
+  await plan({ grid: GRID }, fixed);
+  await skipped({ grid: GRID }, /scale=-0\.5: it reads neither scale nor scale_log2/, {
+    ...fixed,
+    spec: { ...SPEC, scale: -0.5 },
+  });
   await skipped({ grid: GRID }, /grouped heads/, { spec: { ...SPEC, H: 4, Hkv: 2 } });
   await skipped({ grid: GRID }, /layout=bhtd/, { spec: { ...SPEC, layout: "bhtd" } });
   await skipped({ grid: GRID }, /dtype=f16/, { spec: { ...SPEC, dtype: "f16" } });

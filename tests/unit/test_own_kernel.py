@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,8 @@ def test_cases_that_hardly_a_kernel_takes_are_asked_for_when_the_manifest_speaks
     said = ids(supports=supports, outputs=["o", "lse", "attn"])
     assert all(w in said for w in ("dtype=f16", "bias=tt", "window=5:0", "softcap=3", "attn=1"))
     assert "bias=htt" not in said
+    assert all(f"Tq={q},Tk={k},H=3,D=16,attn=1" in said for q, k in ((19, 45), (33, 19)))
+    assert {"causal=0,window=4:-1", "causal=0,window=-1:4"} <= set(re.findall(r"c\w+=0,w\S+", said))
     assert "negative" not in ids(outputs=["o"])
 
 

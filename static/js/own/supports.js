@@ -19,7 +19,7 @@
 export function refusal(op, supports, spec, reads) {
   if (spec.op !== op) return `it computes a ${op}, the case is a ${spec.op}`;
   const full = complete(supports, reads);
-  const { Tq, Tk, D, H, Hkv, causal, align, layout, dtype, bias, window, softcap } = spec;
+  const { Tq, Tk, D, H, Hkv, causal, align, scale, layout, dtype, bias, window, softcap } = spec;
   const offset = align === "br" ? Tk - Tq : 0;
   /** @type {[boolean, string][]} */
   const rules = [
@@ -31,6 +31,10 @@ export function refusal(op, supports, spec, reads) {
     [
       Tq === Tk || !causal || full.align.includes(align),
       `align=${align} with Tq=${Tq}, Tk=${Tk} is not supported`,
+    ],
+    [
+      scale === Math.fround(1 / Math.sqrt(D)) || reads.has("scale") || reads.has("scale_log2"),
+      `scale=${scale}: it reads neither scale nor scale_log2, so it can have 1/√D only`,
     ],
     [H === Hkv || full.grouped, `Hkv=${Hkv} with H=${H}: it knows no grouped heads`],
     [window.every((w) => w === -1) || full.window, `window=${window.join(":")} is not supported`],
