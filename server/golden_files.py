@@ -26,11 +26,16 @@ import numpy as np
 from server.attention_problem import Problem, rows_with_keys
 from server.errors import CaseError, HarnessError
 from server.golden import Array, GoldenCase
+from server.golden_bounds import bound, bounds, relative
 
 Entry = dict[str, Any]
 Arrays = dict[str, Array]
 
 INDEX = "index.json"
+_OUTPUTS = ("o", "lse", "attn", "attn_rows", "attn_rows_idx", "dq", "dk", "dv", "dbias")
+TRAINED = frozenset(("q", "k", "v", "do", "bias", *_OUTPUTS))
+"""The arrays of a trained case."""
+
 ATTN_FLOOR = 2e-6
 OPERATOR_NOISE = {"float16": 2e-3, "bfloat16": 2e-2}
 """Rounding of published values per unit of size; float32 and float64: 4e-6."""
@@ -124,12 +129,26 @@ def _in_f16(arrays: Arrays, names: tuple[str, ...]) -> Arrays:
     return arrays | halves
 
 
+def _all_used(arrays: Arrays) -> None:
+    """ValueError for gradients that would be left out, because dO or they bear another name."""
+    for name in arrays:
+        if name not in TRAINED and name.lower() in TRAINED:
+            raise ValueError(f"the array {name} is expected under the name {name.lower()}")
+    gradients = [name for name in ("dq", "dk", "dv", "dbias") if name in arrays]
+    if gradients and "do" not in arrays:
+        raise ValueError(
+            f"it holds {', '.join(gradients)}, but not the dO that they belong to; it is expected "
+            f"under the name do, and the arrays are {', '.join(sorted(arrays))}"
+        )
+
+
 def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
     H, Hkv, Tq, Tk = entry["H"], entry["Hkv"], entry["Tq"], entry["Tk"]
     align = "br" if entry["align"] == "bottomright" else "tl"
     f16 = entry.get("dtype") == "f16"
     if f16:
         arrays = _in_f16(arrays, ("q", "k", "v", "do", "bias"))
+    _all_used(arrays)
     problem = Problem(
         _heads(arrays["q"], H),
         _heads(arrays["k"], Hkv),
@@ -147,14 +166,16 @@ def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
     rows = arrays.get("attn_rows_idx")
     whole = {"lse": "lse", "dbias": "dbias", "attn": "attn" if rows is None else "attn_rows"}
     expected |= {n: arrays[a].astype(np.float64) for n, a in whole.items() if a in arrays}
-    tolerance = dict(entry["suggested_atol"])
+    tolerance = bounds("suggested_atol", entry["suggested_atol"])
     if f16:  # of the outputs that are stored in f16; lse stays float32
-        tolerance |= {n: entry["suggested_atol_f16"][n] for n in heads}
-    terms = float(entry["max_abs_score_terms"])
+        halves = bounds("suggested_atol_f16", entry["suggested_atol_f16"])
+        tolerance |= {n: halves[n] for n in heads}
+    terms = bound("max_abs_score_terms", entry["max_abs_score_terms"])
     tolerance["attn"] = max(ATTN_FLOOR, 1e-6 * terms)
     if "dbias" in expected and problem.do is not None:  # the others' rule, on the size of dS
         size = 2 * (np.abs(problem.do).sum(axis=3).max() * np.abs(problem.v).max())
         tolerance["dbias"] = float(size) * 2.0**-24 * (64 + 8 * terms + Tk**0.5)
+        bound("the tolerance derived for dbias", tolerance["dbias"])
     checks: dict[str, str] = entry.get("checks", {})
     needs = _needs(problem, align)
     if f16:
@@ -167,7 +188,7 @@ def _trained(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
         expected,
         tolerance,
         needs,
-        relative={n: float(c.split()[1]) for n, c in checks.items() if c.startswith("rel")},
+        relative=relative(checks),
         only_finite=frozenset(n for n, c in checks.items() if c == "finite"),
         free_rows=tuple(entry.get("rows_any", ())),
         attn_rows=rows,
@@ -199,12 +220,15 @@ def _operator(folder: str, entry: Entry, arrays: Arrays) -> GoldenCase:
             break
     noise = OPERATOR_NOISE.get(kind, 4e-6)
     expected = {"o": _heads(arrays["ctx_btc"], H).astype(np.float64)}
-    tolerance = {"o": max(noise, entry.get("tol", 0.0)) * max(1.0, np.abs(expected["o"]).max())}
+    stated = bound("tol", entry.get("tol", 0.0))
+    tolerance = {"o": max(noise, stated) * max(1.0, np.abs(expected["o"]).max())}
     if "ref64_lse" in arrays:
         lse = expected["lse"] = arrays["ref64_lse"]
         expected["attn"] = arrays["ref64_attn"]
         size = np.abs(lse[np.isfinite(lse)]).max(initial=1.0)
         tolerance |= {"lse": 4 * max(noise, 2e-5) * float(size), "attn": noise}
+    for name, derived in tolerance.items():
+        bound(f"the tolerance derived for {name}", float(derived))
     needs = _needs(problem, align)
     needs |= {"f16"} if kind == "float16" else {"bf16"} if kind == "bfloat16" else set()
     if problem.bias is not None and native.get("nonpad") is not None:

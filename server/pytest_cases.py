@@ -12,5 +12,5 @@ from server.report import Report
 
 
 def test_case(named_case: Case, fa2_run: Callable[..., Report]) -> None:
-    """Fails, with the report's text, unless the case passes."""
+    """Fails, with the report's text, unless the case passes; a refused one fails."""
     fa2_run(named_case)

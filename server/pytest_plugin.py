@@ -1,7 +1,7 @@
 """pytest: a browser for the session, cases as parameters, evidence of failures.
 
 In a test, ``harness`` is a Harness with a working adapter and ``fa2_run`` runs a case and fails
-the test unless it passes::
+the test unless it passes, or skips it if the case is refused::
 
     @fa2_cases("smoke")
     def test_the_smoke_suite_passes(case, fa2_run):
@@ -30,11 +30,13 @@ from server.errors import CaseError, HarnessError, NoAdapter, NoBrowser
 from server.harness import Harness
 from server.launch import LAUNCHERS
 from server.launch_flags import ADAPTERS
+from server.pytest_nothing_ran import NothingRan
 from server.report import Report
 from server.suites import suite
 from server.why import Reasons
 
 FIXTURES = ("harness", "fa2_run")
+NAMED = "server.pytest_cases"
 _state = pytest.StashKey["_State"]()
 _reasons = pytest.StashKey[Reasons]()
 
@@ -48,7 +50,7 @@ def fa2_cases(*names: str) -> pytest.MarkDecorator:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fa2", "webgpu-fa2: kernels in a browser")
     add = group.addoption
-    add("--require-webgpu", action="store_true", help="no browser or adapter is an error, no skip")
+    add("--require-webgpu", action="store_true", help="no WebGPU is an error; so are skips alone")
     add("--adapter", choices=ADAPTERS, default="any", help="the kind of adapter that is acceptable")
     add("--fa2-browser", metavar="PATH|firefox", help="the browser; else an installed one")
     add("--fa2-launch", choices=LAUNCHERS, help="how the browser is started")
@@ -119,7 +121,12 @@ class _State:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Raises UsageError for a malformed --fa2-case, and where one is missing."""
     config.stash[_state] = _State(config)
+    if config.getoption("--require-webgpu"):
+        config.pluginmanager.register(NothingRan())
+    if config.getoption("--fa2-case") or any(a.partition("::")[0] == NAMED for a in config.args):
+        _named_cases(config)  # now: while tests are collected it would be a page of traceback
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -196,7 +203,10 @@ def refuse(config: pytest.Config, problem: HarnessError) -> NoReturn:
 
 @pytest.fixture
 def fa2_run(harness: Harness, request: pytest.FixtureRequest) -> Callable[..., Report]:
-    """Runs a case and fails the test, with the report's text, unless it passes."""
+    """Runs a case and fails the test, with the report's text, unless it passes.
+
+    A refused case is a skip; one that was named by --fa2-case is a failure as well.
+    """
     reasons = request.config.stash.setdefault(_reasons, Reasons())
 
     def run(case: Any, **options: Any) -> Report:
@@ -204,10 +214,11 @@ def fa2_run(harness: Harness, request: pytest.FixtureRequest) -> Callable[..., R
         report = reasons.added(harness.run(case, **options), harness)
         ratios = "".join(f", {name} {out.worst_ratio:.3g}" for name, out in report.outputs.items())
         request.node.add_report_section("call", "fa2", f"{report.kernel}: {report.status}{ratios}")
-        if report.status == "skip":
+        if report.status == "skip" and "named_case" not in request.fixturenames:
             pytest.skip(report.message)
         if report.status != "pass":
-            pytest.fail(f"{case}: {report.status}\n{report.message}", pytrace=False)
+            status = "refused" if report.status == "skip" else report.status
+            pytest.fail(f"{case}: {status}\n{report.message}", pytrace=False)
         return report
 
     return run
@@ -216,12 +227,21 @@ def fa2_run(harness: Harness, request: pytest.FixtureRequest) -> Callable[..., R
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """``named_case`` is each --fa2-case in turn; the ids are the case ids."""
     if "named_case" in metafunc.fixturenames:
-        words = metafunc.config.getoption("--fa2-case")
-        try:
-            cases = list(dict.fromkeys(Case.parse(word) for word in words))
-        except CaseError as error:
-            raise pytest.UsageError(f"--fa2-case: {error.message}") from None
-        metafunc.parametrize("named_case", cases, ids=str)
+        metafunc.parametrize("named_case", _named_cases(metafunc.config), ids=str)
+
+
+def _named_cases(config: pytest.Config) -> list[Case]:
+    """Each --fa2-case once; UsageError for a malformed one and where there is none."""
+    words = config.getoption("--fa2-case")
+    if not words:
+        raise pytest.UsageError(
+            f"{NAMED} tests the cases that are named, and none is; "
+            f"write pytest --pyargs {NAMED} --fa2-case 'forward:T=48,H=4,D=16'"
+        )
+    try:
+        return list(dict.fromkeys(Case.parse(word) for word in words))
+    except CaseError as error:
+        raise pytest.UsageError(f"--fa2-case: {error.message}") from None
 
 
 @pytest.hookimpl(wrapper=True)

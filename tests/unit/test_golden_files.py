@@ -139,6 +139,84 @@ def test_values_without_gradients_or_attn_are_a_forward_case(small: Path) -> Non
     assert sorted(case.expected) == ["lse", "o"]
 
 
+def test_gradients_without_the_do_that_they_belong_to_are_refused(small: Path) -> None:
+    with np.load(small / f"{NAME}.npz") as stored:
+        do = stored["do"]
+    change(small, do=None)
+    message = refused(small)
+    assert f"{NAME}.npz and its entry in index.json make no case: it holds dq, dk, dv" in message
+    assert "expected under the name do, and the arrays are attn, dk, dq, dv, k," in message
+    change(small, dout=do)
+    assert "dk, dout, dq," in refused(small)
+    change(small, dO=do, dout=None)
+    assert f"{NAME}.npz and its entry in index.json make no case: the array dO" in refused(small)
+    change(small, dO=None, dq=None, dk=None, dv=None, dbias=do)
+    assert "it holds dbias, but not the dO" in refused(small)
+
+
+def test_an_array_in_other_letters_is_not_left_out(small: Path) -> None:
+    with np.load(small / f"{NAME}.npz") as stored:
+        lse = stored["lse"]
+    change(small, lse=None, LSE=lse)
+    assert "the array LSE is expected under the name lse" in refused(small)
+
+
+def entry_with(folder: Path, **fields: object) -> None:
+    """Replaces fields of the index's one entry; a dict is merged into what is there."""
+    index = json.loads((folder / "index.json").read_text())
+    (entry,) = index["cases"]
+    for key, value in fields.items():
+        entry[key] = entry[key] | value if isinstance(value, dict) else value
+    (folder / "index.json").write_text(json.dumps(index))
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1e-6, 10**400, "1", None, True])
+def test_a_tolerance_under_which_everything_or_nothing_passes_is_refused(
+    value: object, small: Path
+) -> None:
+    entry_with(small, suggested_atol={"dk": value})
+    message = refused(small)
+    assert f"{NAME}.npz and its entry" in message
+    assert f"suggested_atol of dk is {value!r}; a tolerance is a finite number" in message
+
+
+def test_all_tolerances_of_a_file_are_looked_at(tmp_path: Path) -> None:
+    name = "f16_odd_T5_H1_hd3"
+    for key in ("max_abs_score_terms", "suggested_atol_f16", "checks"):
+        copy_of(tmp_path, name)
+        bad = {"max_abs_score_terms": float("inf"), "checks": {"o": "rel inf"}}
+        entry_with(tmp_path, **{key: bad.get(key, {"dv": float("inf")})})
+        assert key in refused(tmp_path)
+    copy_of(tmp_path, name)
+    entry_with(tmp_path, checks={"o": "rel"})
+    assert "checks of o is 'rel'; write rel and a finite number" in refused(tmp_path)
+
+
+def test_a_tolerance_of_0_is_one_where_the_expected_values_are_0(small: Path) -> None:
+    entry_with(small, suggested_atol={"dk": 0})
+    (case,) = read_set(small)
+    assert isinstance(case, GoldenCase)
+    assert case.tolerance["dk"] == 0
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1.0])
+def test_the_tolerance_of_an_operator_case_is_finite(value: float, tmp_path: Path) -> None:
+    entries = json.loads((FOLDER / "ort/index.json").read_text())["cases"]
+    shutil.copy(FOLDER / "ort" / entries[0]["file"], tmp_path)
+    (tmp_path / "index.json").write_text(json.dumps({"cases": [entries[0] | {"tol": value}]}))
+    assert f"tol is {value!r}; a tolerance is a finite number" in refused(tmp_path)
+
+
+def test_an_infinite_expected_value_does_not_make_the_tolerance_infinite(tmp_path: Path) -> None:
+    entries = json.loads((FOLDER / "ort/index.json").read_text())["cases"]
+    with np.load(FOLDER / "ort" / entries[0]["file"]) as stored:
+        arrays = dict(stored)
+    arrays["ctx_btc"][0, 0, 0] = np.inf
+    np.savez(tmp_path / entries[0]["file"], **arrays)
+    (tmp_path / "index.json").write_text(json.dumps({"cases": entries[:1]}))
+    assert "the tolerance derived for o is inf" in refused(tmp_path)
+
+
 def test_a_case_without_known_parameters_is_listed_with_what_it_needs(small: Path) -> None:
     entry = {"name": "odd", "file": f"{NAME}.npz", "needs": ["score_or_prob_mod"]}
     (small / "index.json").write_text(json.dumps({"cases": [entry]}))
