@@ -162,7 +162,7 @@ def test_skips_alone_are_green_without_the_option(project: Path) -> None:
 
 def test_a_named_case_that_is_refused_fails_with_the_reason(project: Path) -> None:
     done = run_pytest(project, *NAMED, "--fa2-case", REFUSED)
-    assert f"{REFUSED}: refused" in done.stdout.replace("H=1,", "")
+    assert f"{REFUSED}: refused" in done.stdout
     assert "256" in done.stdout  # the largest D there is
     assert "1 failed" in done.stdout
     assert done.returncode == 1

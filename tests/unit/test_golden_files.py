@@ -170,7 +170,11 @@ def entry_with(folder: Path, **fields: object) -> None:
     (folder / "index.json").write_text(json.dumps(index))
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1e-6, 10**400, "1", None, True])
+@pytest.mark.parametrize(
+    "value",
+    [float("inf"), float("nan"), -1e-6, 10**400, "1", None, True],
+    ids=["inf", "nan", "negative", "huge", "text", "null", "true"],
+)
 def test_a_tolerance_under_which_everything_or_nothing_passes_is_refused(
     value: object, small: Path
 ) -> None:
