@@ -45,6 +45,7 @@ REFUSED = Outcome("onnx/softcap", "refused", "softcap", "softcap=1: there is non
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "history.db"
     monkeypatch.setenv("FA2_HISTORY", str(path))
+    monkeypatch.chdir(tmp_path)  # where `fa2 repro` writes
     return path
 
 
