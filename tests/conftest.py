@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -13,6 +14,11 @@ import pytest
 # that press Ctrl+C in a child would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# An example is not wrong because the machine was busy.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True, scope="session")

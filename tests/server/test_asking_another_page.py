@@ -73,7 +73,7 @@ def test_a_verdict_can_be_waited_for(live: Live) -> None:
     run = live.submit(CASE, page=page.id)
     began = time.monotonic()
     assert live.client.get(f"/api/runs/{run}?wait=0.1").json()["state"] == "sent"
-    assert 0.1 <= time.monotonic() - began < 2
+    assert 0.1 <= time.monotonic() - began < 10
     page.work(page.next_event("job"))
     assert live.client.get(f"/api/runs/{run}?wait=9").json()["status"] == "pass"
     assert live.client.get(f"/api/runs/{run}?wait=31").status_code == 422

@@ -50,15 +50,15 @@ def test_a_task_that_cannot_be_watched_ends_and_the_others_still_have_deadlines(
 ) -> None:
     live = serve(deadline_grace_s=0.0)
     first, second = live.page(), live.page()
-    runs = [live.store.submit(CASE, page=page.id, timeout_s=0.2) for page in (first, second)]
     sound = vars(Run)["overdue_s"].fget
 
     def overdue_s(run: Run) -> float:
-        if run is runs[0]:
+        if run.page == first.id:
             raise OverflowError("in the watch")
         return float(sound(run))
 
     monkeypatch.setattr(Run, "overdue_s", property(overdue_s))
+    runs = [live.store.submit(CASE, page=page.id, timeout_s=0.2) for page in (first, second)]
     with caplog.at_level(logging.CRITICAL, "server"):
         broken, late = (run.future.result(5) for run in runs)
     assert (broken.status, "in the watch" in broken.message) == ("error", True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,11 @@ from server.serving import listen, make_server
 from server.settings import Settings
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.occupied.ANSWER_S", 30.0)
+
+
 @contextmanager
 def serving(token: str | None = None) -> Iterator[int]:
     """A server of ours; its port."""
@@ -25,6 +31,9 @@ def serving(token: str | None = None) -> Iterator[int]:
     server = make_server(create_app(settings))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
     try:
         yield port
     finally:

@@ -139,8 +139,10 @@ def test_too_many_pages_are_refused_but_absent_ones_make_room(serve: Serve) -> N
 def test_silent_streams_are_pinged(serve: Serve) -> None:
     live = serve(ping_s=0.05)
     page = live.page()
-    time.sleep(0.4)
-    assert page.pings >= 3
+    end = time.monotonic() + 10
+    while page.pings < 3:
+        assert time.monotonic() < end
+        time.sleep(0.01)
     assert Settings().ping_s <= 5
 
 
@@ -148,7 +150,7 @@ def test_waiting_for_a_page_ends_either_way(live: Live) -> None:
     began = time.monotonic()
     assert not live.pages.wait_for("nobody", 0.1)
     assert live.pages.wait_for_environment("nobody", 0.1) is None
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(live.pages.wait_for, "somebody", 5)
         live.page("somebody")

@@ -277,7 +277,7 @@ def test_malformed_requests_get_4xx_and_the_headers(live: Live, request_: bytes)
 
 
 def test_after_a_malformed_request_the_connection_is_closed(live: Live) -> None:
-    with socket.create_connection(("127.0.0.1", live.port), timeout=2) as connection:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as connection:
         connection.sendall(
             b"GARBAGE\r\n\r\n" + b"GET /api/cases HTTP/1.1\r\nHost: localhost\r\n\r\n"
         )

@@ -151,7 +151,7 @@ def test_where_files_cannot_be_watched_the_server_says_so_and_runs(
 
     monkeypatch.setattr("server.shader_watch.awatch", refuse)
     live = serve(static_dir=static, watch_shaders=True)
-    for _ in range(100):
+    for _ in range(500):
         if caplog.messages:
             break
         time.sleep(0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -106,10 +107,11 @@ def test_without_a_gate_every_step_has_to_run(live: Live) -> None:
     assert train(page, [5.5])["message"] == "loss 5.5000 at step 1"
 
 
-@pytest.mark.usefixtures("slow_twin")
 def test_a_page_that_is_faster_than_numpy_waits_for_the_verdict(
-    live: Live, truth: list[float]
+    live: Live, truth: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    step, go_on = Twin.step, threading.Event()
+    monkeypatch.setattr(Twin, "step", lambda self: go_on.wait(30) and step(self))
     page = live.page()
     training = ask(live)
     with ThreadPoolExecutor() as pool:
@@ -121,6 +123,7 @@ def test_a_page_that_is_faster_than_numpy_waits_for_the_verdict(
         run = live.submit(CASE)
         assert page.next_event("job")["run"] == run, "the page is free meanwhile"
         assert read(live, training)["state"] == "judging"
+        go_on.set()
         assert told.result(10)["status"] == "pass"
     live.client.post(f"/api/runs/{run}/cancel")
 

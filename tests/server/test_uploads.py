@@ -226,7 +226,7 @@ def test_a_truncated_upload_is_no_tensor(live: Live, sent: tuple[FakePage, Job])
 
 
 def test_a_stalled_upload_ends(serve: Serve) -> None:
-    live = serve(upload_s=0.1)
+    live = serve(upload_s=1.0)
     page = live.page()
     live.submit(CASE)
     job = page.next_event("job")
