@@ -12,7 +12,7 @@ from server.cases import Case
 from server.errors import CaseError
 from server.grammar import OPS
 from server.paths import STATIC
-from server.suites import SUITES, suite
+from server.suites import suite
 
 DEFAULT_SUITE = "seed"
 REGISTRY = STATIC / "js" / "attention" / "kernels.json"
@@ -89,12 +89,13 @@ def is_glob(word: str) -> bool:
 def _meant(word: str, suite_name: str | None) -> list[Selected]:
     if not is_glob(word):
         return [Selected(Case.parse(word), named=True)]
-    pools = [suite(suite_name)] if suite_name else list(SUITES.values())
+    # The suite long is for a GPU, and asked for by its name.
+    pools = [suite(suite_name)] if suite_name else [suite("full")]
     matches = [
         Selected(case) for pool in pools for case in pool if fnmatch.fnmatchcase(str(case), word)
     ]
     if not matches:
-        where = f"the suite {suite_name}" if suite_name else "any suite"
+        where = f"the suite {suite_name or 'full'}"
         raise CaseError(f"no case of {where} matches {word!r}; `fa2 list` prints the case ids")
     return matches
 

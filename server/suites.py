@@ -1,4 +1,5 @@
-"""The named lists of cases: ``seed``, ``smoke``, ``edges`` and ``full``, which holds them all.
+"""The named lists of cases: ``seed``, ``smoke``, ``edges`` and ``full``, which holds them all; and
+``long``, for GPUs.
 
 A control case and variations of it, one at a time, instead of products: a failure then names
 its cause. The cost of a case on a software GPU is compiling a pipeline, 0.1 s at D = 16 and
@@ -293,9 +294,43 @@ _DECODE = _cases(
     """
 )
 
-FULL = _unique([*SEED, *SMOKE, *EDGES, *_FORWARD, *_DECODE, *_BACKWARD, *_F16])
+# Wide heads over several tiles of keys, whose maxima grow: what a tile of 64 or 128 keys forgets of
+# those before does not show in 20 rows.
+_WIDE = _cases(
+    """
+    T=200,D=64,dist=growing
+    T=200,D=128,dist=growing
+    T=150,D=129,dist=growing
+    """
+)
 
-SUITES: dict[str, Suite] = {"seed": SEED, "smoke": SMOKE, "edges": EDGES, "full": FULL}
+FULL = _unique(
+    [
+        *(*SEED, *SMOKE, *EDGES, *_FORWARD, *_DECODE, *_BACKWARD, *_F16, *_WIDE),
+        *_backward(_WIDE),
+        *_backward(case.replace(dtype="f16") for case in _WIDE),
+    ]
+)
+
+# --- long ----------------------------------------------------------------------------------------
+
+# On a GPU the plan takes other tiles from T = 1536, 2048, 3072 and 6144 on: one size in each range,
+# ragged, with grouped heads. A software adapter takes the same tiles for all of them.
+LONG = _unique(
+    Case(op=op, Tq=T, Tk=T, H=2, Hkv=1, D=D, dtype=dtype)
+    for T in (1700, 2100, 3100, 6200)
+    for D in (64, 128)
+    for dtype in ("f32", "f16")
+    for op in ("forward", "backward")
+)
+
+SUITES: dict[str, Suite] = {
+    "seed": SEED,
+    "smoke": SMOKE,
+    "edges": EDGES,
+    "full": FULL,
+    "long": LONG,
+}
 
 
 def suite(name: str) -> Suite:

@@ -58,7 +58,7 @@ def fa2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     ("words", "says"),
     [
         (["run", "forward:T=16"], "it has no D"),
-        (["run", "backward:X*"], "no case of any suite matches"),
+        (["run", "backward:X*"], "no case of the suite full matches"),
         (["run", "--suite", "nope"], "the suites are seed"),
         (["run", "--seed", "-1"], "seed takes a decimal"),
         (["run", "--kernel", "nope"], "the kernels are auto"),
@@ -132,7 +132,7 @@ def test_list_prints_what_run_takes(fa2: Fa2) -> None:
     code, out, _ = fa2("list", "--suite", "seed")
     assert (code, out.splitlines()[0]) == (0, "forward:T=16,H=4,D=8,attn=1")
     titles = [line.split(":")[0] for line in fa2("list")[1].splitlines() if line[0] == "#"]
-    assert titles == ["# seed", "# smoke", "# edges", "# full"]
+    assert titles == ["# seed", "# smoke", "# edges", "# full", "# long"]
 
 
 def test_version_and_help_need_no_command(fa2: Fa2) -> None:
