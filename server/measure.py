@@ -1,8 +1,11 @@
 """A case's outputs beside their truth and their bounds: all of them, or above T = 8192 a sample.
 
 A long sequence is judged on some rows of every head (o, lse, attn, dq) and some keys of some heads
-(dk, dv), since T² scores in float64 take minutes: the first and last ones, those on both sides of
-tile edges, and random ones that depend on the case's seed alone. The report says so.
+of the last batch (dk, dv; the last head among several), since T² scores in float64 take minutes:
+the first and last ones, those on both sides of tile edges, one of each tile and one of each lane of
+a tile (as far as there are no more than ROUND of them), and random ones that depend on the case's
+seed alone. So a lane that is wrong in each tile is seen, and a tile that is wrong in each lane. The
+report says so.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from server.verdict import Output
 
 SAMPLED_ABOVE = 8192
 RANDOM_PICKS = 48
+ROUND = 256
 KEY_BUDGET = 1 << 28
 """Scores to compute for the sample of dk and dv; one key head is always judged."""
 
@@ -73,15 +77,24 @@ def sample_of(
     bias = problem.bias4
     if bias is not None and bias.shape[1] < H:
         heads = Hkv  # dbias is a sum over the heads
-    kv_heads = np.sort(rng.permutation(Hkv)[:heads])
-    return Sample(rows, keys, int(rng.integers(B)), kv_heads)
+    kv_heads = rng.permutation(Hkv)[:heads]
+    if heads > 1:  # where offsets overflow and grids fold, the last one is wrong first
+        kv_heads = np.union1d(kv_heads[1:], Hkv - 1)
+    return Sample(rows, keys, B - 1, np.sort(kv_heads))
 
 
 def _pick(T: int, tile: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """First and last, both sides of the first, the last and some random tile edges, random ones."""
+    """First and last, both sides of the first, the last and some random tile edges, a round over
+    tiles and lanes, random ones."""
     edges = np.arange(tile, T, tile)
     some = np.concatenate([edges[:1], edges[-1:], rng.permutation(edges)[:6]])
-    picks = [np.arange(4), T - 1 - np.arange(4), some, some - 1, rng.integers(0, T, RANDOM_PICKS)]
+    tiles = -(-T // tile)
+    turns = min(ROUND, max(tiles, tile))
+    around = np.resize(rng.permutation(tiles), turns) * tile
+    around += np.resize(rng.permutation(tile), turns)
+    around[around >= T] -= tile  # a lane that the last tile lacks, in the one before
+    picks = [np.arange(4), T - 1 - np.arange(4), some, some - 1, around]
+    picks.append(rng.integers(0, T, RANDOM_PICKS))
     everything = np.unique(np.concatenate(picks))
     return everything[(everything >= 0) & (everything < T)].astype(np.intp)
 

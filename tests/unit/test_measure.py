@@ -105,7 +105,7 @@ def test_a_sample_holds_both_sides_of_tile_edges():
         assert {0, 1, 15, 16, 8999, 8998} <= rows
         edges = [i for i in rows if i % 16 == 0 and i - 1 in rows]
         assert len(edges) >= 7
-        assert 60 < len(rows) < 80
+        assert 300 < len(rows) < 340
 
 
 def test_the_sample_depends_on_the_seed_and_covers_it_all_below_the_limit(sampled):
@@ -118,3 +118,22 @@ def test_the_sample_depends_on_the_seed_and_covers_it_all_below_the_limit(sample
 
 def _problem(case):
     return problem_of(case, make_inputs(case))
+
+
+@pytest.mark.parametrize(("T", "tile"), [(16384, 128), (16384, 64), (9000, 256), (8200, 16)])
+def test_a_sample_has_a_row_of_every_tile_and_of_every_lane(T, tile):
+    case = Case.parse(f"forward:T={T},D=1")
+    sample = measure.sample_of(_problem(case), {"i": tile, "j": tile}, 3)
+    for picked in (sample.rows, sample.keys):
+        assert picked.size < 400
+        assert set(picked % tile) == set(range(tile))
+        tiles = -(-T // tile)
+        assert len(set(picked // tile)) >= min(tiles, measure.ROUND)
+
+
+def test_a_sample_of_keys_is_of_the_last_batch_and_has_its_last_head():
+    case = Case.parse("backward:B=3,T=8200,H=4,D=1")
+    sample = measure.sample_of(_problem(case), {}, 3)
+    assert sample.batch == 2
+    assert 3 in sample.kv_heads
+    assert sample.kv_heads.size == len(set(sample.kv_heads)) in (2, 3)
