@@ -16,6 +16,7 @@ from server.inputs import digest, few_weights, make_inputs
 from server.measure import Bounds, Measured, Sample, measure, sample_of
 from server.outputs import AXES, OutputSpec, logical, outputs_of, want
 from server.patterns import Bools, Geometry, describe
+from server.poison import is_poison
 from server.report import Control, Done, Finding, OutputReport, Report
 from server.tolerance import KAPPA
 from server.verdict import Comparison, Failure, compare
@@ -48,7 +49,7 @@ def judge(
     if done.status != "ok" or done.error is not None:
         error = done.error or report.RunError("page", f"the page ended with {done.status!r}")
         return failed(error.kind, error.message)
-    if len(set(poison)) != 2 or not all(verdict.is_poison(word) for word in poison):
+    if len(set(poison)) != 2 or not all(is_poison(word) for word in poison):
         shown = ", ".join(f"0x{word:08x}" for word in poison)
         raise CaseError(f"poison words {shown}: they must differ and be NaN as f32 and as two f16")
     if done.dispatches < 1:

@@ -12,7 +12,7 @@ o, dq, dk and dv have the case's dtype. dbias stays float32 with f16 storage, be
 over heads and batches, and neighbouring f16 elements of one word belong to different tiles.
 
 Of each output the page uploads three tensors: NAME (pass 1), NAME.repeat (pass 2, its buffer filled
-with another poison word before) and NAME.guards (u32 ``[2 passes, 2 sides, 64 words]``).
+with other poison before, see poison.py) and NAME.guards (u32 ``[2 passes, 2 sides, 64 words]``).
 """
 
 from __future__ import annotations

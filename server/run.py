@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import secrets
 import sys
 from asyncio import Task as Asyncio
 from collections.abc import Mapping
@@ -16,14 +14,13 @@ from server import own_kernel, trace_buffer
 from server.cases import Case
 from server.errors import ShapeError
 from server.outputs import DTYPES, OutputSpec
+from server.poison import new_poison
 from server.report import Done, Report
 from server.task import SENT, Task
 
 Arrays = dict[str, np.ndarray]
 
 SLOWEST_UPLOAD = 10e6  # bytes a second that a page is expected to reach: a phone on wireless
-
-_serial = itertools.count(secrets.randbits(15))
 
 
 @dataclass(eq=False)
@@ -43,7 +40,7 @@ class Run(Task[Report]):
     sampled_above: int | None = None  # of longer sequences only some rows and keys are judged
     asker: str | None = None  # the page that follows it, whichever does it
     awaiting: set[str] = field(default_factory=set)  # posted inputs that are not here yet
-    poison: tuple[int, int] = field(default_factory=lambda: new_poison())
+    poison: tuple[int, int] = field(default_factory=new_poison)
     uploads: Arrays = field(default_factory=dict)  # flat, as they came
     receiving: dict[str, Asyncio[bytearray]] = field(default_factory=dict)  # under way
     tensors: Mapping[str, np.ndarray] = field(
@@ -149,16 +146,6 @@ class Run(Task[Report]):
         }
         self.uploads = {}
         super().settle(report)
-
-
-def new_poison() -> tuple[int, int]:
-    """Two words that are NaN as f32 and as two f16 halves, unlike those of 32767 other runs.
-
-    The sign tells the passes apart; six bits of the upper and nine of the lower half count runs.
-    """
-    serial = next(_serial)
-    word = 0x7FC0_7E00 | (serial >> 9 & 0x3F) << 16 | (serial & 0x1FF)
-    return word, word | 0x8000_8000
 
 
 def own_inputs(case: Case, inputs: Arrays) -> Arrays:

@@ -2,7 +2,7 @@
 
     structure   every tensor there, with its dtype and exactly its elements
     guards      the words in front of and behind each output still hold the pass's poison
-    written     no element still holds the poison that its buffer was filled with
+    written     no element still holds the poison that its buffer was filled with (poison.py)
     repeated    the second pass, over another poison, gave the same bits
     finite      no NaN or infinity, except L = −inf in rows that see no key
     bounded     every element within its own bound
@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from server import patterns
 from server.patterns import Bools, Geometry, Ints
+from server.poison import still_poison
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
@@ -212,37 +213,24 @@ def halves_swapped(word: int) -> int:
     return word >> 16 | (word & 0xFFFF) << 16
 
 
-def is_poison(word: int) -> bool:
-    """NaN as float32 and as two float16: what no right kernel writes."""
-    bits = np.array([word], np.uint32)
-    return bool(np.isnan(bits.view(np.float32)).all() and np.isnan(bits.view(np.float16)).all())
-
-
-def still_poison(array: Array, word: int) -> Bools:
-    """Which elements of a flat f32 or f16 array hold the poison word (f16: their half of it)."""
-    if array.dtype == np.float16:
-        halves = np.array([word & 0xFFFF, word >> 16], np.uint16)
-        found: Bools = array.view(np.uint16) == np.resize(halves, array.size)
-        return found
-    bits: Bools = array.view(np.uint32) == np.uint32(word)
-    return bits
-
-
 def written(
     outputs: Mapping[str, tuple[Array, Array]], describe: Describe, poison: Sequence[int]
 ) -> Failure | None:
-    """No element still holds the poison of its pass. ``outputs``: name → flat (pass 1, pass 2)."""
-    for name, passes in outputs.items():
-        for number, (array, word) in enumerate(zip(passes, poison, strict=True), 1):
-            left = still_poison(array, word)
-            if left.any():
-                where = describe(name, left)
+    """No element still holds what it was filled with. ``outputs``: name → flat (pass 1, pass 2)."""
+    for name, (first, second) in outputs.items():
+        bits = np.dtype(f"u{first.dtype.itemsize}")
+        left = still_poison(first, 0, poison[0])
+        # A number may be right, too: then the first pass gave it as well.
+        again = still_poison(second, 1, poison[1]) & (first.view(bits) != second.view(bits))
+        for number, marked in enumerate((left, again), 1):
+            if marked.any():
+                where = describe(name, marked)
                 return Failure(
                     "written",
                     name,
-                    f"{name}: {_of(left)} elements were never written in pass {number} (the fill "
-                    f"0x{word:08x} is still there, as it is where a kernel adds to what the buffer "
-                    f"holds). Where: {where}",
+                    f"{name}: {_of(marked)} elements were never written in pass {number} (the fill "
+                    f"is still there, as it is where a kernel adds to what the buffer holds). "
+                    f"Where: {where}",
                     f"never written, or only added to: {where}",
                 )
     return None

@@ -3,8 +3,9 @@
 /**
  * How an output lies in its buffer: guard words, data, guard words.
  *
- * The whole buffer is filled with the pass's poison before the pass, so a word that is still
- * poison was not written, and a guard word that is not poison was. The kernel's binding starts at
+ * The whole buffer is filled with the pass's poison before the pass (poison.js; the guards with one
+ * NaN word in either pass), so a word that is still poison was not written, and a guard word that
+ * is not poison was. The kernel's binding starts at
  * the data and reaches to the end of the buffer: an overrun lands in the guard behind it, where
  * it is seen, and not at a clamped index, where it would spoil the last element. The guard behind
  * an odd number of f16 elements begins with the other half of the last one's word.

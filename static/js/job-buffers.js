@@ -1,5 +1,6 @@
 // @ts-check
-import { frame, guardTensor, unframe } from "./framing.js";
+import { frame, GUARD_BYTES, guardTensor, unframe } from "./framing.js";
+import { poisonWords } from "./poison.js";
 import { TRACE_TENSOR } from "./trace-buffer.js";
 
 /** @typedef {import("./transport.js").Want} Want */
@@ -38,14 +39,20 @@ export class JobBuffers {
   }
 
   /**
-   * Fills every output, guards included, with one word. Queued, so it happens after what was
-   * submitted before.
+   * Fills every output with the poison of a pass, its guards with one word. Queued, so it happens
+   * after what was submitted before.
    *
+   * @param {number} pass 0 or 1
    * @param {number} word
    */
-  poison(word) {
+  poison(pass, word) {
     for (const { buffer, framed } of this.#outputs) {
-      this.device.queue.writeBuffer(buffer, 0, new Uint32Array(framed.totalBytes / 4).fill(word));
+      const { dataBytes, totalBytes } = framed;
+      const words = new Uint32Array(totalBytes / 4).fill(word);
+      const data = poisonWords(pass, word, padded(dataBytes) / 4);
+      // Whatever follows the last element is guard, if only half a word.
+      new Uint8Array(words.buffer).set(new Uint8Array(data.buffer, 0, dataBytes), GUARD_BYTES);
+      this.device.queue.writeBuffer(buffer, 0, words);
     }
   }
 

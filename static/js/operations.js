@@ -6,6 +6,12 @@ import { librarySpec } from "./case-spec.js";
 /** @typedef {import("./runner.js").Spec} Spec */
 
 /**
+ * What a job runs; one of somebody else's hands on what its buffers hold beside the outputs.
+ *
+ * @typedef {Operation & {poison?: (pass: number, word: number) => void}} JobOperation
+ */
+
+/**
  * What a job runs, the operation that it is named after last: the library's kernels, or one that
  * somebody brought along.
  *
@@ -13,7 +19,7 @@ import { librarySpec } from "./case-spec.js";
  * @param {Attention} attention
  * @param {Pick<import("./transport.js").Job, "spec" | "kernel" | "want" | "own"> &
  *   Partial<Pick<import("./transport.js").Job, "trace" | "shaders">>} job
- * @returns {Promise<Operation[]>}
+ * @returns {Promise<JobOperation[]>}
  */
 export async function operationsOfJob(device, attention, { own, trace, ...job }) {
   if (!own) return operationsOf(attention, job.spec, job.kernel, Boolean(trace));

@@ -16,7 +16,7 @@ import { Watch } from "./watch.js";
 /** @typedef {import("./transport.js").Job} Job */
 /** @typedef {import("./device.js").Held} Held */
 /** @typedef {import("./attention/index.js").Attention} Attention */
-/** @typedef {import("./attention/index.js").Operation} Operation */
+/** @typedef {import("./operations.js").JobOperation} JobOperation */
 /** @typedef {import("./attention/index.js").TunedTable} TunedTable */
 /** @typedef {import("./attention/index.js").Spec} LibrarySpec */
 /** @typedef {import("./inputs.js").InputSpec & Required<Omit<LibrarySpec, "strides">>} Spec */
@@ -171,7 +171,7 @@ export class Runner {
    * Both passes, each over outputs poisoned anew.
    *
    * @param {Job} job
-   * @param {Operation[]} operations
+   * @param {JobOperation[]} operations
    * @param {Held} held
    * @param {Watch} watch
    * @param {(progress: Progress) => void} progress
@@ -201,7 +201,8 @@ export class Runner {
       const total = steps.length * job.poison.length;
       let submitted = 0;
       for (const [pass, word] of job.poison.entries()) {
-        buffers.poison(word);
+        buffers.poison(pass, word);
+        for (const operation of operations) operation.poison?.(pass, word);
         told?.reset();
         for (const [n, step] of steps.entries()) {
           const encoder = device.createCommandEncoder();

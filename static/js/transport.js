@@ -21,7 +21,7 @@ const WAIT_S = 10;
  * @property {string} kernel
  * @property {"seed" | "posted"} inputs
  * @property {Want[]} want
- * @property {[number, number]} poison  one word for each pass
+ * @property {[number, number]} poison  one word for each pass, see poison.js
  * @property {number} deadline_ms
  * @property {Record<string, string>} shaders  texts that replace shader files, by path
  * @property {import("./own/types.js").Own | null} own  a kernel that is not ours
@@ -176,13 +176,13 @@ export class Transport {
   }
 
   /**
-   * Says how far a run is. Nothing depends on it, so a failure is no news.
+   * Says how far a run is.
    *
    * @param {string} run
    * @param {import("./runner.js").Progress} progress
    */
-  postProgress(run, progress) {
-    fetch(`/api/runs/${run}/progress`, json(progress)).catch(() => {});
+  async postProgress(run, progress) {
+    await send(`/api/runs/${run}/progress`, json(progress));
   }
 
   /** @param {object} environment */

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from server import cli, cli_check, own_kernel
 from server.harness import Harness
 from server.paths import STATIC
+from server.report import Report
 
 Check = Callable[..., tuple[int, str]]
 
@@ -115,10 +116,57 @@ def test_a_broken_copy_fails(
 
 
 def test_a_kernel_that_writes_beyond_its_output_is_caught_by_the_guards(harness: Harness) -> None:
-    beyond = ("if (lane == 0u) { L[", "if (lane == 0u) { L[arrayLength(&L) - 1u] = 1.0; L[")
+    beyond = ("if (lane == 0u) { L[", "if (lane == 0u) { L[150] = 1.0; L[")  # 2 · 37 · 2 elements
     report = harness.run(SMALL, own=own("two_pass", beyond))
     assert report.status == "fail"
-    assert "wrote behind the output" in report.message or "beyond their bound" in report.message
+    assert "lse: the kernel wrote behind the output: 1 of 64" in report.message
+
+
+FLAT = """
+struct Params { H: u32, T: u32, D: u32, scale: f32 }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> q: array<f32>;
+@group(0) @binding(2) var<storage, read> k: array<f32>;
+@group(0) @binding(3) var<storage, read> v: array<f32>;
+@group(0) @binding(4) var<storage, read_write> out: array<f32>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let n = id.x;
+  if (n >= arrayLength(&out)) { return; }
+  let C = p.H * p.D;
+  let head = n % C / p.D * p.D;
+  let i = n / C % p.T;
+  let first = n / (C * p.T) * p.T * C + head;
+  var l = 0.0;
+  var sum = 0.0;
+  for (var j = 0u; j <= i; j++) {
+    var s = 0.0;
+    for (var d = 0u; d < p.D; d++) { s += q[first + i * C + d] * k[first + j * C + d]; }
+    let weight = exp(s * p.scale);
+    l += weight;
+    sum += weight * v[first - head + j * C + n % C];
+  }
+  out[n] = sum / l;
+}
+"""
+
+
+def test_a_kernel_may_end_where_the_length_of_its_output_says(harness: Harness) -> None:
+    """An invocation for each element; the last workgroup has some to spare."""
+    manifest = {"grid": ["ceil_div(B * T * C, 64)"], "outputs": ["o"]}
+
+    def judged(text: str) -> Report:
+        kernel = {"name": "flat", "manifest": manifest, "files": {"flat.wgsl": text}}
+        return harness.run("forward:B=2,T=7,H=3,D=5", own=own_kernel.checked(kernel))
+
+    assert judged(FLAT).ok, judged(FLAT).message
+    for bound, says in {
+        "arrayLength(&out) - 1u": "o: 1 of 210 (0.48 %) elements were never written",
+        "max(p.T * p.H * p.D * 2u, 212u)": "o: the kernel wrote behind the output: 2 of 64",
+    }.items():
+        report = judged(FLAT.replace("arrayLength(&out)", bound))
+        assert report.status == "fail"
+        assert says in report.message
 
 
 def test_a_kernel_that_uses_scratch_before_it_is_written_is_caught(harness: Harness) -> None:

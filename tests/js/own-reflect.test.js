@@ -53,6 +53,28 @@ test("members of a uniform lie where WGSL aligns them", async () => {
   assert.deepEqual(n.members, [{ path: "", type: "u32", count: 1, offset: 0 }]);
 });
 
+test("whose length a text asks for is told with the bytes of an element", async () => {
+  const asking = (/** @type {string} */ expression) =>
+    reflect(`
+      struct Words { count: u32, all: array<u32> }
+      @group(0) @binding(0) var<storage, read> q: array<f32>;
+      @group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
+      @group(0) @binding(2) var<storage, read_write> write: Words;
+      // arrayLength(&q) is only spoken of
+      fn some(p: ptr<storage, array<f32>, read>) -> u32 { return ${expression}; }
+      @compute @workgroup_size(1) fn main() { out[0].x = q[some(&q)]; write.all[0] = 1u; }
+    `).then(({ entries }) =>
+      Object.fromEntries(entries.get("main").map(({ name, measured }) => [name, measured])),
+    );
+  assert.deepEqual(await asking("1u /* arrayLength(&q) */"), { q: 0, out: 0, write: 0 });
+  assert.deepEqual(await asking("arrayLength(&out)"), { q: 0, out: 16, write: 0 });
+  assert.deepEqual(await asking("arrayLength ( &(q) )"), { q: 4, out: 0, write: 0 });
+  assert.deepEqual(await asking("arrayLength(&write.all)"), { q: 0, out: 0, write: 4 });
+  // Whose a pointer is, is not followed: it may be that of any.
+  assert.deepEqual(await asking("arrayLength(p)"), { q: 4, out: 16, write: 4 });
+  assert.deepEqual(await asking("arrayLength(&*p)"), { q: 4, out: 16, write: 4 });
+});
+
 test("overrides have a type and, where it is a number, a default; constants have their value", () => {
   const { overrides, constants } = overridesIn(`
     override A: u32 = 16; override B = 2.5; @id(7) override C: bool; override D: u32 = A * 2u;

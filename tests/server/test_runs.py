@@ -16,7 +16,8 @@ from server.cases import Case
 from server.errors import CaseError, PageError, ShapeError
 from server.outputs import want
 from server.pages import Pages
-from server.run import Run, new_poison
+from server.poison import new_poison
+from server.run import Run
 from server.runs import RunStore
 from server.settings import Settings
 

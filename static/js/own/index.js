@@ -16,7 +16,7 @@ import { createOwnOperation } from "./operation.js";
 import { planOwn } from "./plan.js";
 
 /** @typedef {import("./types.js").Own} Own */
-/** @typedef {import("../attention/index.js").Operation} Operation */
+/** @typedef {import("../operations.js").JobOperation} JobOperation */
 /** @typedef {import("../attention/index.js").Spec} Spec */
 
 /**
@@ -29,7 +29,7 @@ import { planOwn } from "./plan.js";
  * @param {import("../runner.js").Spec} job.spec
  * @param {readonly {name: string}[]} job.want
  * @param {Record<string, string>} [job.shaders] edited files, which the kernel may use
- * @returns {Promise<Operation[]>}
+ * @returns {Promise<JobOperation[]>}
  */
 export async function ownOperations(device, attention, { own, want, shaders = {}, ...job }) {
   const spec = librarySpec(job.spec);
@@ -53,7 +53,7 @@ export async function ownOperations(device, attention, { own, want, shaders = {}
  * @param {Spec} spec
  * @param {readonly string[]} want
  * @param {ShaderSources} sources
- * @returns {Promise<Operation>}
+ * @returns {Promise<JobOperation>}
  */
 async function prepare(device, own, spec, want, sources) {
   const { limits } = device;

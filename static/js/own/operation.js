@@ -1,13 +1,14 @@
 // @ts-check
 /** A compiled kernel that is not ours, in the shape of the library's operations. */
 
-/** @typedef {import("../attention/index.js").Operation} Operation */
+/** @typedef {import("../operations.js").JobOperation} JobOperation */
 /** @typedef {import("../attention/index.js").Plan} Plan */
 /** @typedef {import("../attention/index.js").Buffers} Buffers */
 /** @typedef {import("./plan.js").OwnPlan} OwnPlan */
 /** @typedef {import("./compile.js").Compiled} Compiled */
 
 import { SpecError } from "../attention/errors.js";
+import { poisonWords } from "../poison.js";
 import { DBG } from "./bind.js";
 
 // Values of GPUBufferUsage; the global does not exist where this module is only read.
@@ -23,7 +24,7 @@ const PIECE_BYTES = 2 ** 22;
  * @param {OwnPlan} plan
  * @param {readonly Compiled[]} compiled  one for each pass
  * @param {string} shaderSha256
- * @returns {Operation}
+ * @returns {JobOperation}
  */
 export function createOwnOperation(device, plan, compiled, shaderSha256) {
   /** @type {GPUBuffer[]} */
@@ -34,13 +35,18 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
     all.push(buffer);
     return buffer;
   };
-  /** @param {string} label @param {number} bytes */
-  const unwritten = (label, bytes) => {
-    const buffer = create(label, bytes, STORAGE_COPY_DST);
-    const piece = new Uint32Array(Math.min(bytes, PIECE_BYTES) / 4).fill(UNWRITTEN);
+  /** @param {GPUBuffer} buffer @param {number} pass @param {number} word */
+  const fill = (buffer, pass, word) => {
+    const bytes = buffer.size;
+    const piece = poisonWords(pass, word, Math.min(bytes, PIECE_BYTES) / 4);
     for (let at = 0; at < bytes; at += PIECE_BYTES) {
       device.queue.writeBuffer(buffer, at, piece, 0, Math.min(bytes - at, PIECE_BYTES) / 4);
     }
+  };
+  /** @param {string} label @param {number} bytes */
+  const unwritten = (label, bytes) => {
+    const buffer = create(label, bytes, STORAGE_COPY_DST);
+    fill(buffer, 0, UNWRITTEN);
     return buffer;
   };
   const scratch = Object.fromEntries(
@@ -66,8 +72,11 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
     if (kind === "uniform") return { buffer: uniforms[n][variable.name] };
     if (kind === "scratch") return { buffer: scratch[name] };
     const given = buffers[/** @type {keyof Buffers} */ (name)];
-    if (given !== undefined) return "buffer" in given ? given : { buffer: given };
     const bytes = Math.max(4, plan.tensors[name]);
+    if (given !== undefined) {
+      const bound = "buffer" in given ? given : { buffer: given };
+      return variable.measured ? within(bound, bytes, variable.measured) : bound;
+    }
     // A case without a bias is one whose bias is zero; its strides are 0, too.
     spare[name] ??=
       name === "bias" ? create(name, bytes, STORAGE_COPY_DST) : unwritten(name, bytes);
@@ -125,11 +134,31 @@ export function createOwnOperation(device, plan, compiled, shaderSha256) {
         encode: encode([n]),
       }));
     },
+    poison: (pass, word) => {
+      for (const buffer of Object.values(scratch)) fill(buffer, pass, word);
+      for (const [name, buffer] of Object.entries(spare)) {
+        if (name !== "bias") fill(buffer, pass, word);
+      }
+    },
     destroy: () => {
       destroyed = true;
       for (const buffer of all.splice(0)) buffer.destroy();
     },
   };
+}
+
+/**
+ * What a kernel that asks for the length of an array is given: its elements, and nothing of the
+ * guard behind them, which `n >= arrayLength(&out)` would let it write to.
+ *
+ * @param {GPUBufferBinding} bound
+ * @param {number} bytes of the tensor
+ * @param {number} element bytes of an element of the array; it may hold several of the tensor's
+ * @returns {GPUBufferBinding}
+ */
+function within(bound, bytes, element) {
+  if (bound.size === undefined) return bound; // a buffer of its own has no guard
+  return { ...bound, size: Math.min(bound.size, Math.ceil(bytes / element) * element) };
 }
 
 const ACCESS = /** @type {const} */ ({ uniform: "read", read: "read", read_write: "write" });

@@ -24,6 +24,8 @@ import { withoutComments } from "../attention/compose.js";
  *   for what is larger than any uniform
  * @property {string} type as people write it: "array<f32>"
  * @property {number} size bytes; 0 for an array without an end
+ * @property {number} measured bytes of an element, where the text asks for the length of the array;
+ *   0 where it does not
  */
 
 /**
@@ -66,9 +68,16 @@ export async function reflect(text) {
       /^[\w\s,]*$/.test(list) ? all : "@workgroup_size(1)",
     );
   const found = new WgslReflect(readable);
+  const measured = measuredIn(
+    readable,
+    found.storage.map(({ name }) => name),
+  );
   return {
     entries: new Map(
-      found.entry.compute.map(({ name, resources }) => [plain(name), resources.map(variableOf)]),
+      found.entry.compute.map(({ name, resources }) => [
+        plain(name),
+        resources.map((one) => variableOf(one, measured.has(one.name))),
+      ]),
     ),
   };
 }
@@ -76,8 +85,28 @@ export async function reflect(text) {
 /** The name as it stands in the text. @param {string} name */
 const plain = (name) => name.replaceAll(MARK, "");
 
-/** @param {import("wgsl_reflect").VariableInfo} info @returns {Variable} */
-function variableOf(info) {
+/**
+ * The variables whose length a text asks for: `arrayLength(&out)`. What a pointer points to, as in
+ * `arrayLength(p)`, is not followed: it may be any of them.
+ *
+ * @param {string} code without comments
+ * @param {readonly string[]} storage names of its variables
+ */
+function measuredIn(code, storage) {
+  const asked = [...code.matchAll(/\barrayLength\s*\(([\s(]*&[\s(]*(\w+))?/g)].map(
+    ([, , name]) => name,
+  );
+  return new Set(asked.every((name) => storage.includes(name)) ? asked : storage);
+}
+
+/** @param {any} type TypeInfo of wgsl_reflect @returns {number} bytes of an element of its last array */
+function elementBytes(type) {
+  if (type.isStruct) return elementBytes(type.members[type.members.length - 1].type);
+  return type.isArray ? type.stride : 0;
+}
+
+/** @param {import("wgsl_reflect").VariableInfo} info @param {boolean} measured @returns {Variable} */
+function variableOf(info, measured) {
   const { group, binding, resourceType } = info;
   const name = plain(info.name);
   const UNIFORM = 0;
@@ -94,6 +123,7 @@ function variableOf(info) {
     members: membersWithin(info)?.map((m) => ({ ...m, path: plain(m.path) })) ?? null,
     type: info.type.getTypeName().replace(/, 0>$/, ">"),
     size: info.size,
+    measured: measured ? elementBytes(info.type) : 0,
   };
 }
 
