@@ -1,4 +1,5 @@
 // @ts-check
+import { ProgressSender } from "./progress-sender.js";
 import { asRunError, notBegun } from "./run-error.js";
 
 /** @typedef {import("./bench-runner.js").BenchJob} BenchJob */
@@ -41,6 +42,11 @@ import { asRunError, notBegun } from "./run-error.js";
  * @property {string} problem  why there is no report although it is over
  */
 
+/**
+ * @typedef {{case: string, kernel?: string, seed?: string, shaders?: Record<string, string>,
+ *   own?: object}} BenchRequest
+ */
+
 const FORGOTTEN =
   "the server no longer knows this benchmark: it was restarted, or has forgotten it";
 /** Progress is told at most this often. */
@@ -56,8 +62,10 @@ export class BenchSession {
   #seen = new Set();
   /** @type {Map<string, BenchReport>} ends that overtook the answer to the request */
   #early = new Map();
-  /** @type {{bench: string, abort: AbortController} | null} */
+  /** @type {{bench: string, abort: AbortController, progress: ProgressSender<BenchProgress>} | null} */
   #current = null;
+  /** @type {Promise<void> | null} a request that is not answered yet */
+  #asking = null;
   #toldAt = 0;
 
   /**
@@ -79,13 +87,22 @@ export class BenchSession {
   }
 
   /**
-   * Asks the server for a benchmark on this page: first the check, then the times.
+   * Asks the server for a benchmark on this page: first the check, then the times. Once where the
+   * request is not answered yet (a double press).
    *
-   * @param {{case: string, kernel?: string, seed?: string, shaders?: Record<string, string>,
-   *   own?: object}} what
+   * @param {BenchRequest} what
+   * @returns {Promise<void>}
    * @throws {import("./run-error.js").RunError} the server's refusal
    */
-  async start(what) {
+  start(what) {
+    this.#asking ??= this.#ask(what).finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  /** @param {BenchRequest} what */
+  async #ask(what) {
     const body = { ...what, page: this.transport.page };
     const { bench, case: id } = await this.transport.post("/api/benches", body);
     this.#shown(bench, id);
@@ -96,8 +113,8 @@ export class BenchSession {
     const open = this.all.filter(({ state }) => state !== "done");
     await Promise.all(
       open.map(async (shown) => {
-        this.#halt(shown.bench);
         try {
+          await this.#halt(shown.bench); // progress that came after it would be refused
           await this.transport.post(`/api/benches/${shown.bench}/cancel`);
         } catch (error) {
           await this.#lost(shown, error);
@@ -127,18 +144,21 @@ export class BenchSession {
   async #run(job, shown) {
     if (shown.state === "done") return; // called off while it waited
     const abort = new AbortController();
-    this.#current = { bench: job.bench, abort };
     const path = `/api/benches/${job.bench}`;
+    /** @type {ProgressSender<BenchProgress>} */
+    const progress = new ProgressSender((told) => this.transport.post(`${path}/progress`, told));
+    this.#current = { bench: job.bench, abort, progress };
     this.#change(shown, { state: "running" });
     try {
       const hooks = {
         signal: abort.signal,
-        onProgress: (/** @type {BenchProgress} */ progress) =>
-          this.#progress(shown, path, progress),
+        onProgress: (/** @type {BenchProgress} */ told) => this.#progress(shown, progress, told),
       };
       const done = await this.runner().then((runner) => runner.run(job, hooks), notBegun);
       this.view.onDone();
-      if (done.error?.kind === "stopped") return; // the server knows, it has the last word
+      await progress.end();
+      // The server knows, it has the last word.
+      if (done.error?.kind === "stopped" || abort.signal.aborted) return;
       this.#report(await this.transport.post(`${path}/done`, done));
     } catch (error) {
       await this.#lost(shown, error);
@@ -168,9 +188,15 @@ export class BenchSession {
     }
   }
 
-  /** @param {string} bench */
-  #halt(bench) {
-    if (this.#current?.bench === bench) this.#current.abort.abort();
+  /**
+   * Ends what this page does of a benchmark; resolves once nothing of it is on its way.
+   *
+   * @param {string} bench
+   */
+  async #halt(bench) {
+    if (this.#current?.bench !== bench) return;
+    this.#current.abort.abort();
+    await this.#current.progress.end();
   }
 
   /** @param {BenchReport} report */
@@ -184,16 +210,15 @@ export class BenchSession {
 
   /**
    * @param {Shown} shown
-   * @param {string} path
+   * @param {ProgressSender<BenchProgress>} sender
    * @param {BenchProgress} progress
    */
-  #progress(shown, path, progress) {
+  #progress(shown, sender, progress) {
     const now = performance.now();
     if (now - this.#toldAt < PROGRESS_MS && progress.phase === shown.progress?.phase) return;
     this.#toldAt = now;
     this.#change(shown, { progress });
-    // Nothing depends on it, so a failure is no news.
-    this.transport.post(`${path}/progress`, progress).catch(() => {});
+    sender.tell(progress);
   }
 
   /**

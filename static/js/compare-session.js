@@ -12,6 +12,11 @@ import { asRunError, RunError } from "./run-error.js";
  * @property {Record<string, string>} [shaders]
  * @property {Record<string, unknown>} [own]
  *
+ * @typedef {object} Side
+ * @property {string} label
+ * @property {() => Promise<{label?: string, notes: string[], body: SideBody}>} load  the rest of
+ *   it, and a better name
+ *
  * @typedef {object} SideState
  * @property {string} label
  * @property {string[]} notes
@@ -56,17 +61,17 @@ export class CompareSession {
   }
 
   /**
-   * Never throws: what went wrong is `problem`.
+   * Never throws: what went wrong is `problem`. While something is compared (a double press) it
+   * does nothing.
    *
    * @param {{case: string, seed?: string}} what
-   * @param {[{label: string, notes: string[], body: SideBody}, {label: string, notes: string[],
-   *   body: SideBody}]} sides
+   * @param {[Side, Side]} sides
    * @param {boolean} timed
    */
   async start(what, sides, timed) {
-    const [a, b] = sides.map((side) => ({
-      ...side,
-      run: "",
+    if (this.busy) return;
+    const [a, b] = sides.map(({ label }) => ({
+      ...{ label, notes: /** @type {string[]} */ ([]), body: {}, run: "" },
       report: /** @type {Report | null} */ (null),
       benches: /** @type {BenchReport[]} */ ([]),
     }));
@@ -78,6 +83,9 @@ export class CompareSession {
     this.shown = shown;
     this.onChange();
     try {
+      const load = async (/** @type {SideState} */ side, /** @type {number} */ n) =>
+        Object.assign(side, await sides[n].load());
+      await Promise.all(shown.sides.map(load));
       for (const side of shown.sides) await this.#judge(shown, what, side);
       await this.#differences(shown);
       if (timed) await this.#time(shown, what);

@@ -20,7 +20,7 @@ import { Notices } from "./ui/notices.js";
 import { SectionNav } from "./ui/section-nav.js";
 import { Shortcuts } from "./ui/shortcuts.js";
 import { Verdict } from "./ui/verdict.js";
-import { readOptions, writeOptions } from "./url-options.js";
+import { asRun, readOptions, sameChoice, writeOptions } from "./url-options.js";
 
 /** The page: connects, runs what it is sent or asked to run, shows what the judge says. */
 
@@ -233,7 +233,8 @@ function showPlan() {
 }
 
 async function run() {
-  const { case: id, suite, kernel, seed } = chooser.options;
+  const asked = chooser.options;
+  const { case: id, suite, kernel, seed } = asked;
   try {
     const cases = await start({
       ...(id ? { case: id } : { suite }),
@@ -241,11 +242,10 @@ async function run() {
       ...(seed && { seed }),
       ...(options.kappa && { kappa: Number(options.kappa) }),
     });
-    // One case's id holds kernel and seed; a suite's name does not.
-    chooser.options = id
-      ? { case: cases[0], suite: "", kernel: "", seed: "" }
-      : { case: "", suite, kernel, seed };
-    const query = writeOptions({ ...options, ...chooser.options });
+    const ran = asRun(asked, cases);
+    // The answer may be late, and what was typed meanwhile is the next question.
+    if (sameChoice(chooser.options, asked)) chooser.options = ran;
+    const query = writeOptions({ ...options, ...ran });
     history.replaceState(null, "", location.pathname + query);
   } catch (error) {
     notices.show("request", "stop", `Not run: ${asRunError(error).message}`);

@@ -1,5 +1,7 @@
 // @ts-check
+import { doing, entryOf, ofOwn } from "./entry.js";
 import { JobQueue } from "./job-queue.js";
+import { ProgressSender } from "./progress-sender.js";
 import { notBegun, RunError } from "./run-error.js";
 import { Watch } from "./watch.js";
 
@@ -45,9 +47,10 @@ export class Session {
   #asking = null;
   /** @type {Set<string>} runs that were stopped here and may still be heard of */
   #calledOff = new Set();
-  /** @type {ReturnType<typeof setTimeout> | undefined} progress that waits to be told */
-  #telling;
-  #toldAt = 0;
+  /** @type {Map<string, Report>} verdicts that overtook the answer, until it is there */
+  #early = new Map();
+  /** @type {{run: string, progress: ProgressSender<Progress>} | null} what is told of the job */
+  #telling = null;
   #queue;
 
   /**
@@ -66,7 +69,8 @@ export class Session {
         ),
       deliver: (job, result, signal) => this.#deliver(job, result, signal),
       onStart: (job) => {
-        this.#toldAt = performance.now();
+        const post = (/** @type {Progress} */ told) => transport.postProgress(job.run, told);
+        this.#telling = { run: job.run, progress: new ProgressSender(post, PROGRESS_MS) };
         this.#update(job.run, { state: "running" });
       },
       onProgress: (job, progress) => this.#progress(job, progress),
@@ -108,6 +112,7 @@ export class Session {
   start(what) {
     this.#asking ??= this.#ask(what).finally(() => {
       this.#asking = null;
+      this.#early.clear();
     });
     return this.#asking;
   }
@@ -120,6 +125,7 @@ export class Session {
     this.own = true;
     const also = ofOwn(/** @type {Own | undefined} */ (/** @type {unknown} */ (what.own)));
     this.#list(cases.map((id, n) => ({ ...entryOf(id), run: runs[n], state: "queued", ...also })));
+    for (const [run, report] of this.#early) this.verdict(run, report);
     return cases;
   }
 
@@ -128,22 +134,23 @@ export class Session {
     const open = this.#open();
     if (!open.length) return;
     const runs = open.map(({ run }) => run);
-    for (const run of runs) {
+    const ended = runs.map((run) => {
       this.#calledOff.add(run);
       this.#update(run, { state: "planned", run: "" });
-      this.#queue.cancel(run);
-    }
+      return this.#end(run);
+    });
     this.view.onActivity("");
     // What waits goes first: a server that is told of the current run alone sends the next one.
     const [current, ...waiting] = runs;
     await Promise.allSettled(waiting.map((run) => this.transport.cancel(run)));
+    await Promise.all(ended);
     await this.transport.cancel(current).catch(() => {}); // it may be over by now
   }
 
   /** @param {Job} job */
   async take(job) {
     await this.#requested;
-    if (this.#calledOff.has(job.run)) return;
+    if (this.#calledOff.has(job.run) || this.#find(job.run)?.report) return;
     if (!this.#find(job.run)) {
       if (!this.busy && this.entries.every(({ state }) => state === "planned")) this.#list([]);
       this.own = false;
@@ -171,7 +178,7 @@ export class Session {
 
   /** @param {string} run */
   cancelled(run) {
-    this.#queue.cancel(run);
+    this.#end(run);
   }
 
   /**
@@ -179,7 +186,8 @@ export class Session {
    * @param {Report} report
    */
   verdict(run, report) {
-    this.#queue.cancel(run); // a verdict without our result: a deadline, or a cancellation
+    if (this.#asking && !this.#find(run)) this.#early.set(run, report);
+    this.#end(run); // a verdict without our result: a deadline, or a cancellation
     this.#update(run, { state: "done", report, problem: "" });
     if (!this.busy) this.view.onActivity(""); // of a page that did it in place of this one
   }
@@ -205,14 +213,14 @@ export class Session {
    * @param {AbortSignal} signal
    */
   async #deliver({ run }, result, signal) {
-    clearTimeout(this.#telling);
     this.view.onResult(result);
     const watch = new Watch(UPLOAD_MS, signal);
     try {
       const uploads = [...result.tensors].map(([name, data]) =>
         this.transport.putTensor(run, name, data),
       );
-      await watch.race("uploading the tensors", Promise.all(uploads));
+      const all = Promise.all([...uploads, this.#hush(run)]);
+      await watch.race("uploading the tensors", all);
     } finally {
       watch.close();
     }
@@ -229,7 +237,7 @@ export class Session {
    * @param {RunError & {status?: number}} problem
    */
   async #settle(run, problem) {
-    clearTimeout(this.#telling);
+    this.#hush(run);
     if (UNFIT.includes(problem.status ?? 0)) await this.#tellRefusal(run, problem.message);
     if (problem.kind !== "stopped") await this.#lookUp(run, problem.message);
   }
@@ -268,8 +276,24 @@ export class Session {
    * @param {string} problem
    */
   #lose(run, problem) {
-    this.#queue.cancel(run);
+    this.#end(run);
     this.#update(run, { state: "done", problem });
+  }
+
+  /**
+   * Ends what this page does of a run; resolves once nothing is on its way that a server which
+   * knows of the end would refuse.
+   *
+   * @param {string} run
+   */
+  #end(run) {
+    this.#queue.cancel(run);
+    return this.#hush(run);
+  }
+
+  /** No more progress of a run. @param {string} run */
+  async #hush(run) {
+    if (this.#telling?.run === run) await this.#telling.progress.end();
   }
 
   #open() {
@@ -285,12 +309,7 @@ export class Session {
    */
   #progress(job, progress) {
     this.view.onActivity(doing(job.case, progress));
-    clearTimeout(this.#telling);
-    const tell = () => {
-      this.#toldAt = performance.now();
-      this.transport.postProgress(job.run, progress);
-    };
-    this.#telling = setTimeout(tell, this.#toldAt + PROGRESS_MS - performance.now());
+    if (this.#telling?.run === job.run) this.#telling.progress.tell(progress);
   }
 
   /** @param {Entry[]} entries */
@@ -314,30 +333,4 @@ export class Session {
     Object.assign(entry, change);
     this.view.onUpdate(entry);
   }
-}
-
-/**
- * @param {string} what
- * @param {Progress} progress
- */
-function doing(what, { phase, done, total }) {
-  return `${what} · ${phase}${total > 1 ? ` ${done} of ${total}` : ""}`;
-}
-
-/**
- * What a line has to know of a kernel that is not ours: that it is not, and what else runs it.
- *
- * @param {Own | null | undefined} own
- * @returns {Pick<Entry, "own" | "ownKernel">}
- */
-function ofOwn(own) {
-  return own ? { own: own.manifest.name ?? own.name, ownKernel: own } : {};
-}
-
-/**
- * @param {string} id
- * @returns {Entry}
- */
-function entryOf(id) {
-  return { case: id, run: "", state: "planned", report: null, problem: "" };
 }

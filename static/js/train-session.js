@@ -1,4 +1,5 @@
 // @ts-check
+import { ProgressSender } from "./progress-sender.js";
 import { asRunError, notBegun } from "./run-error.js";
 import { StepSender } from "./step-sender.js";
 
@@ -38,6 +39,13 @@ import { StepSender } from "./step-sender.js";
  * @property {boolean} stopped   called off on this page
  */
 
+/**
+ * The training that is being done: a stop ends its own, while another may be shown already.
+ *
+ * @typedef {{training: string, abort: AbortController, steps: StepSender,
+ *   progress: ProgressSender<TrainProgress>}} Current
+ */
+
 const FORGOTTEN = "the server no longer knows this training: it was restarted, or has forgotten it";
 /** Progress is told at most this often. */
 const PROGRESS_MS = 250;
@@ -50,10 +58,10 @@ export class TrainSession {
   #work = Promise.resolve();
   /** @type {Set<string>} every job ever taken: the server repeats one when a stream reopens */
   #seen = new Set();
-  /** @type {AbortController | null} */
-  #abort = null;
-  /** @type {StepSender | null} */
-  #sender = null;
+  /** @type {Current | null} */
+  #current = null;
+  /** @type {Promise<void> | null} a request that is not answered yet */
+  #asking = null;
   #progressAt = 0;
 
   /**
@@ -76,12 +84,22 @@ export class TrainSession {
   }
 
   /**
-   * Asks the server for a training on this page.
+   * Asks the server for a training on this page, once where it is not answered yet (a double
+   * press).
    *
    * @param {TrainRequest} what
+   * @returns {Promise<void>}
    * @throws {import("./run-error.js").RunError} the server's refusal
    */
-  async start(what) {
+  start(what) {
+    this.#asking ??= this.#ask(what).finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  /** @param {TrainRequest} what */
+  async #ask(what) {
     const body = { ...what, page: this.transport.page };
     const { training } = await this.transport.post("/api/trainings", body);
     // The job may have overtaken the answer.
@@ -93,10 +111,9 @@ export class TrainSession {
     const shown = this.shown;
     if (!shown || shown.state === "done") return;
     shown.stopped = true;
-    this.#halt(shown.training);
     try {
-      // Steps that came after it would be refused.
-      await this.#sender?.stop();
+      // What came after it would be refused.
+      await this.#halt(shown.training);
       await this.transport.post(`/api/trainings/${shown.training}/cancel`);
     } catch (error) {
       // It may have ended by itself meanwhile; its verdict is on its way then.
@@ -125,11 +142,12 @@ export class TrainSession {
   async #run(job, shown) {
     if (shown.state === "done") return; // called off while it waited
     const abort = new AbortController();
-    this.#abort = abort;
     const path = `/api/trainings/${job.training}`;
-    const sender = new StepSender((body) => this.transport.post(`${path}/steps`, body));
-    sender.onFailure = () => abort.abort();
-    this.#sender = sender;
+    const steps = new StepSender((body) => this.transport.post(`${path}/steps`, body));
+    steps.onFailure = () => abort.abort();
+    /** @type {ProgressSender<TrainProgress>} */
+    const progress = new ProgressSender((told) => this.transport.post(`${path}/progress`, told));
+    this.#current = { training: job.training, abort, steps, progress };
     this.#change(shown, { state: "running" });
     try {
       /** @type {import("./train-runner.js").TrainHooks} */
@@ -138,15 +156,18 @@ export class TrainSession {
         onStep: (loss, elapsedNs) => {
           shown.losses.push(loss);
           shown.times.push(elapsedNs / 1e6);
-          sender.push(loss, elapsedNs);
+          steps.push(loss, elapsedNs);
           this.#change(shown, { progress: null });
         },
-        onProgress: (progress) => this.#progress(shown, path, progress),
+        onProgress: (told) => {
+          if (!abort.signal.aborted) this.#progress(shown, progress, told);
+        },
       };
       const done = await this.runner().then((runner) => runner.run(job, hooks), notBegun);
       this.view.onDone();
-      await sender.drained();
-      if (done.error?.kind === "stopped") return; // the server knows, it has the last word
+      await Promise.all([steps.drained(), progress.end()]);
+      // The server knows, it has the last word.
+      if (done.error?.kind === "stopped" || abort.signal.aborted) return;
       this.#change(shown, { state: "judging" });
       // NumPy may take a while yet, and the next thing may start.
       const verdict = this.transport.post(`${path}/done`, done);
@@ -156,6 +177,8 @@ export class TrainSession {
       );
     } catch (error) {
       await this.#lost(shown, error);
+    } finally {
+      this.#current = null;
     }
   }
 
@@ -184,11 +207,16 @@ export class TrainSession {
     return shown.state === "done";
   }
 
-  /** @param {string} training */
-  #halt(training) {
-    if (this.shown?.training !== training) return;
-    this.#abort?.abort();
-    this.#sender?.stop();
+  /**
+   * Ends what this page does of a training; resolves once nothing of it is on its way.
+   *
+   * @param {string} training
+   */
+  async #halt(training) {
+    const current = this.#current;
+    if (current?.training !== training) return;
+    current.abort.abort();
+    await Promise.all([current.steps.stop(), current.progress.end()]);
   }
 
   /**
@@ -224,17 +252,15 @@ export class TrainSession {
 
   /**
    * @param {Shown} shown
-   * @param {string} path
+   * @param {ProgressSender<TrainProgress>} sender
    * @param {TrainProgress} progress
    */
-  #progress(shown, path, progress) {
-    if (this.#abort?.signal.aborted) return; // the server would refuse it
+  #progress(shown, sender, progress) {
     const now = performance.now();
     if (now - this.#progressAt < PROGRESS_MS && progress.done > 0) return;
     this.#progressAt = now;
     this.#change(shown, { progress });
-    // Nothing depends on it, so a failure is no news.
-    this.transport.post(`${path}/progress`, progress).catch(() => {});
+    sender.tell(progress);
   }
 
   /**

@@ -14,6 +14,8 @@
  * @property {string} page    the id under which a launcher expects this page
  */
 
+/** @typedef {Pick<Options, "case" | "suite" | "kernel" | "seed">} Choice  what the form says */
+
 /**
  * @param {string} search `location.search`
  * @returns {Options}
@@ -32,6 +34,28 @@ export function readOptions(search) {
     without: text("without"),
     page: text("page"),
   };
+}
+
+/**
+ * What was run, in the server's words: one case's id holds kernel and seed; a suite's name does
+ * not.
+ *
+ * @param {Choice} asked
+ * @param {string[]} cases  of the answer
+ * @returns {Choice}
+ */
+export function asRun({ case: id, suite, kernel, seed }, cases) {
+  if (id) return { case: cases[0], suite: "", kernel: "", seed: "" };
+  return { case: "", suite, kernel, seed };
+}
+
+/**
+ * @param {Choice} a
+ * @param {Choice} b
+ */
+export function sameChoice(a, b) {
+  const keys = /** @type {const} */ (["case", "suite", "kernel", "seed"]);
+  return keys.every((key) => a[key] === b[key]);
 }
 
 /**

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BenchSession } from "../../static/js/bench-session.js";
+import { gate } from "./session-server.js";
 
 const settled = (ms = 5) => new Promise((resolve) => setTimeout(resolve, ms));
 const CASE = "forward:T=8,D=4";
@@ -160,6 +161,42 @@ test("progress is told, not more often than a person can read, and never stops a
   server.send("bench", job("x"));
   await over(one);
   assert.equal(one.all[0].report?.status, "timed");
+});
+
+test("a double press asks for one benchmark", async () => {
+  const { server, session: one } = session();
+  await Promise.all([one.start({ case: CASE }), one.start({ case: CASE })]);
+  assert.deepEqual([server.posted.length, one.all.length], [1, 1]);
+  await one.start({ case: CASE });
+  assert.equal(server.posted.length, 2, "the next press is another one");
+});
+
+test("what ends a benchmark is sent behind its last progress, not beside it", async () => {
+  for (const end of ["done", "cancel"]) {
+    const { server, session: one } = session(async (_, { signal, onProgress }) => {
+      onProgress({ phase: "samples", done: 0, total: 50 });
+      if (end === "cancel") await new Promise((stop) => signal.addEventListener("abort", stop));
+      return end === "done" ? OK : { status: "error", error: { kind: "stopped", message: "" } };
+    });
+    const post = server.post.bind(server);
+    const { opened, open } = gate();
+    server.post = async (path, body) => {
+      if (path.endsWith("/progress")) await opened;
+      return post(path, body);
+    };
+    server.send("bench", job("x"));
+    await settled();
+    const ended = end === "cancel" && one.stop();
+    await settled();
+    assert.deepEqual(server.posted, []);
+    open();
+    await ended;
+    await over(one);
+    assert.deepEqual(
+      server.posted.map(({ path }) => path.split("/").at(-1)),
+      ["progress", end],
+    );
+  }
 });
 
 test("a result that cannot be delivered is looked up, and lost where nobody knows it", async () => {

@@ -11,6 +11,7 @@ import {
   spanOf,
   timeRatio,
 } from "../../static/js/comparison.js";
+import { gate } from "./session-server.js";
 
 const CASE = "forward:T=8,D=4";
 const report = (/** @type {Record<string, any>} */ ratios, status = "pass") =>
@@ -153,7 +154,10 @@ class Server {
 
 function compared(server = new Server()) {
   const session = new CompareSession(/** @type {any} */ (server), () => {});
-  const side = (/** @type {string} */ kernel) => ({ label: kernel, notes: [], body: { kernel } });
+  const side = (/** @type {string} */ kernel) => ({
+    label: kernel,
+    load: async () => ({ notes: [], body: { kernel } }),
+  });
   const start = (timed = true) => session.start({ case: CASE }, [side("x"), side("y")], timed);
   return { server, session, start };
 }
@@ -206,4 +210,46 @@ test("a stop while a run is asked for cancels that run", async () => {
     [session.shown?.problem, session.busy, server.asked.map(([what]) => what)],
     ["stopped", false, ["run", "run", "/api/runs/r-y/cancel"]],
   );
+});
+
+test("a double press compares once, also while a side is still being loaded", async () => {
+  const server = new Server();
+  const session = new CompareSession(/** @type {any} */ (server), () => {});
+  const { opened, open } = gate();
+  const side = (/** @type {string} */ kernel) => ({
+    label: `run ${kernel}`,
+    load: async () => {
+      await opened;
+      return { label: kernel, notes: ["from a run"], body: { kernel } };
+    },
+  });
+  const start = () => session.start({ case: CASE }, [side("x"), side("y")], false);
+  const both = [start(), start()];
+  assert.deepEqual([session.busy, session.shown?.sides[0].label], [true, "run x"]);
+  open();
+  await Promise.all(both);
+  assert.deepEqual(
+    server.asked.map(([what, kernel]) => `${what} ${kernel}`),
+    ["run x", "run y"],
+  );
+  assert.deepEqual(
+    session.shown?.sides.map(({ label, notes }) => [label, ...notes]),
+    [
+      ["x", "from a run"],
+      ["y", "from a run"],
+    ],
+  );
+});
+
+test("a stop while a side is loaded asks for nothing, and a side that is not there is told", async () => {
+  const { server, session, start } = compared();
+  const started = start();
+  await session.stop();
+  await started;
+  assert.deepEqual([server.asked, session.shown?.problem], [[], "stopped"]);
+  const gone = async () => Promise.reject(new Error("no such run"));
+  const side = { label: "x", load: gone };
+  await session.start({ case: CASE }, [side, side], true);
+  assert.match(session.shown?.problem ?? "", /no such run/);
+  assert.equal(session.busy, false);
 });

@@ -1,7 +1,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readOptions, writeOptions } from "../../static/js/url-options.js";
+import { asRun, readOptions, sameChoice, writeOptions } from "../../static/js/url-options.js";
 
 const none = {
   case: "",
@@ -58,4 +58,16 @@ test("run=0 and run= do not start anything", () => {
 test("no character of an option can end it early or add another", () => {
   const options = { ...none, case: "a&run=1#b ?%c=é" };
   assert.deepEqual(readOptions(writeOptions(options)), options);
+});
+
+test("what ran stands in the form only if the form still says what was asked", () => {
+  const asked = { case: "forward:T=4,D=8", suite: "", kernel: "fa2", seed: "7" };
+  const id = "forward:T=4,D=8,kernel=fa2,seed=7";
+  assert.deepEqual(asRun(asked, [id]), { case: id, suite: "", kernel: "", seed: "" });
+  const suite = { case: "", suite: "seed", kernel: "fa2", seed: "7" };
+  assert.deepEqual(asRun(suite, [id, id]), suite);
+  assert.ok(sameChoice({ ...asked }, asked));
+  for (const key of /** @type {const} */ (["case", "suite", "kernel", "seed"])) {
+    assert.ok(!sameChoice({ ...asked, [key]: "typed meanwhile" }, asked), key);
+  }
 });

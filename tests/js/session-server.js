@@ -12,6 +12,14 @@ export async function settled() {
   for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setTimeout(resolve));
 }
 
+/** What waits for `opened` goes on once `open` is called. */
+export function gate() {
+  /** @type {() => void} */
+  let open = () => {};
+  const opened = /** @type {Promise<void>} */ (new Promise((resolve) => (open = resolve)));
+  return { opened, open };
+}
+
 /** A server that hands out one job at a time, as ours does. */
 class Server {
   /** @type {{run: string, case: string, state: string}[]} */
@@ -65,7 +73,7 @@ class Server {
   }
 
   /** @param {string} _ @param {{phase: string}} progress */
-  postProgress(_, { phase }) {
+  async postProgress(_, { phase }) {
     this.log.push(`progress ${phase}`);
   }
 

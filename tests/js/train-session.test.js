@@ -2,123 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StepSender } from "../../static/js/step-sender.js";
-import { TrainSession } from "../../static/js/train-session.js";
-
-/** @typedef {import("../../static/js/train-runner.js").TrainHooks} TrainHooks */
-/** @typedef {{path: string, body: any}} Posted */
-
-const settled = (ms = 5) => new Promise((resolve) => setTimeout(resolve, ms));
-const OK = { status: "ok", attention_passes: 4, kernels: [], size_bytes: 1, error: null };
-
-/** A transport that answers as our server does, unless told to refuse. */
-class Server {
-  page = "this-page";
-  /** @type {Posted[]} */
-  posted = [];
-  /** @type {Map<string, (data: any) => void>} */
-  listeners = new Map();
-  /** @type {Record<string, any>} what GET says, by training */
-  known = {};
-  refuse = "";
-  /** The job is sent before the request for it is answered. */
-  hasty = false;
-
-  /** @param {string} type @param {(data: any) => void} then */
-  listen(type, then) {
-    this.listeners.set(type, then);
-  }
-
-  /** @param {string} type @param {object} data */
-  send(type, data) {
-    this.listeners.get(type)?.(data);
-  }
-
-  /** @param {string} path @param {any} [body] */
-  async post(path, body) {
-    await settled(1);
-    if (this.refuse && path.includes(this.refuse)) {
-      throw Object.assign(new Error(`${path} was refused`), { status: 409 });
-    }
-    this.posted.push({ path, body });
-    if (path === "/api/trainings") {
-      if (this.hasty) this.send("train", job("t1"));
-      await settled(1);
-      return { training: "t1" };
-    }
-    if (path.endsWith("/cancel")) {
-      const training = path.split("/")[3];
-      this.send("train-cancel", { training });
-      this.send("train-verdict", { report: report(training, "error", "stopped") });
-    }
-    if (path.endsWith("/done")) return report(path.split("/")[3], "pass", "fine");
-    return undefined;
-  }
-
-  /** @param {string} path */
-  async get(path) {
-    const found = this.known[path.split("/")[3]];
-    if (!found) throw Object.assign(new Error("unknown"), { status: 404 });
-    return found;
-  }
-
-  /** @param {string} end */
-  sent(end) {
-    return this.posted.filter(({ path }) => path.endsWith(end)).map(({ body }) => body);
-  }
-}
-
-/** @param {string} training @param {string | null} status @param {string} message */
-function report(training, status, message) {
-  return { training, state: status ?? "sent", status, message, losses: [], twin: [] };
-}
-
-/** @param {string} training */
-function job(training) {
-  return { training, preset: "tiny", gate: "drift", attention: "fa2", steps: 2 };
-}
-
-/** @param {(hooks: TrainHooks) => Promise<any>} [work] */
-function bench(work = async (hooks) => steps(hooks, [5, 4])) {
-  const server = new Server();
-  /** @type {string[]} */
-  const started = [];
-  const runner = {
-    /** @param {{training: string}} job @param {TrainHooks} hooks */
-    async run({ training }, hooks) {
-      started.push(training);
-      return work(hooks);
-    },
-  };
-  const session = new TrainSession(
-    /** @type {any} */ (server),
-    async () => /** @type {any} */ (runner),
-    { onChange() {}, onDone() {} },
-  );
-  return { server, session, started };
-}
-
-/** @param {TrainHooks} hooks @param {number[]} losses */
-function steps(hooks, losses) {
-  for (const loss of losses) hooks.onStep(loss, 1e6);
-  return OK;
-}
-
-/** What a runner says when its signal comes. @param {TrainHooks} hooks */
-const untilStopped = ({ signal }) =>
-  new Promise((resolve) =>
-    signal.addEventListener("abort", () =>
-      resolve({ ...OK, status: "error", error: { kind: "stopped", message: "" } }),
-    ),
-  );
-
-/** @param {TrainSession} session */
-async function over(session) {
-  for (let n = 0; n < 100 && (session.busy || !session.shown); n++) await settled();
-  assert.ok(session.shown);
-  return session.shown;
-}
-
-const WHAT = /** @type {const} */ ({ preset: "tiny", gate: "drift", attention: "fa2" });
+import {
+  bench,
+  held,
+  job,
+  OK,
+  over,
+  report,
+  settled,
+  steps,
+  untilStopped,
+  WHAT,
+} from "./train-server.js";
 
 test("a page that cannot load what trains tells the server why", async () => {
   const { server, session } = bench();
@@ -216,6 +111,60 @@ test("a training that is stopped while it waits never runs", async () => {
   server.send("train", job("t1"));
   await settled(20);
   assert.deepEqual(started, []);
+});
+
+test("a double press asks for one training", async () => {
+  const { server, session } = bench(untilStopped);
+  await Promise.all([session.start(WHAT), session.start(WHAT)]);
+  assert.equal(server.posted.length, 1);
+  await session.stop();
+  await session.start(WHAT);
+  assert.equal(server.sent("/api/trainings").length, 2, "the next press is another one");
+});
+
+test("a stop ends the training that is shown, and no other", async () => {
+  let stopped = false;
+  const { server, session, started } = bench(async (hooks) => {
+    const end = await untilStopped(hooks);
+    stopped = true;
+    return end;
+  });
+  server.send("train", job("t1"));
+  server.send("train", job("t2")); // waits for the GPU
+  await settled();
+  await session.stop();
+  await settled();
+  assert.deepEqual([session.shown?.training, session.busy, stopped], ["t2", false, false]);
+  assert.equal(server.posted.at(-1)?.path, "/api/trainings/t2/cancel");
+  server.send("train-cancel", { training: "t1" });
+  await settled();
+  assert.deepEqual(
+    [stopped, started],
+    [true, ["t1"]],
+    "it can be called off while it is not shown",
+  );
+});
+
+test("what ends a training is sent behind its last progress, not beside it", async () => {
+  for (const end of ["done", "cancel"]) {
+    const { server, session } = bench(async (hooks) => {
+      hooks.onProgress({ phase: "prepare", done: 0, total: 1 });
+      return end === "done" ? OK : untilStopped(hooks);
+    });
+    const answer = held(server);
+    server.send("train", job("t1"));
+    await settled();
+    const ended = end === "cancel" && session.stop();
+    await settled();
+    assert.deepEqual(server.posted, []);
+    answer();
+    await ended;
+    await over(session);
+    assert.deepEqual(
+      server.posted.map(({ path }) => path.split("/").at(-1)),
+      ["progress", end],
+    );
+  }
 });
 
 test("a job that comes twice runs once", async () => {

@@ -2,12 +2,13 @@
 import { checksOf } from "../checks.js";
 import { CompareSession } from "../compare-session.js";
 import { groupsOf, labelOf } from "../compare-sides.js";
-import { asRunError, RunError } from "../run-error.js";
+import { RunError } from "../run-error.js";
 import { CompareView } from "../ui/compare.js";
 import { byId } from "../ui/dom.js";
 
 /** @typedef {import("../context.js").Context} Context */
 /** @typedef {import("../context.js").Section} Section */
+/** @typedef {import("../compare-session.js").Side} Side */
 /** @typedef {import("../compare-session.js").SideBody} SideBody */
 
 /** As many runs of the history as a list can show without a search of its own. */
@@ -99,29 +100,22 @@ export class CompareSection {
   async #start() {
     const { caseOnShow, choiceOnShow } = this.context;
     const { seed } = choiceOnShow();
-    try {
-      const values = this.view.chosen;
-      const bodies = await Promise.all(values.map((value) => this.#sideOf(value)));
-      const sides = /** @type {[typeof bodies[0], typeof bodies[0]]} */ (bodies);
-      await this.session.start(
-        { case: caseOnShow(), ...(seed && { seed }) },
-        sides,
-        this.view.timed,
-      );
-      await this.#loadHistory();
-    } catch (error) {
-      this.view.say(`Not compared: ${asRunError(error).message}`);
-    }
+    const [a, b] = this.view.chosen.map((value) => ({
+      label: labelOf(value, this.#groups),
+      load: () => this.#load(value),
+    }));
+    const what = { case: caseOnShow(), ...(seed && { seed }) };
+    await this.session.start(what, [a, b], this.view.timed);
+    await this.#loadHistory();
   }
 
   /**
    * @param {string} value  of an option
-   * @returns {Promise<{label: string, notes: string[], body: SideBody}>}
+   * @returns {ReturnType<Side["load"]>}
    */
-  async #sideOf(value) {
+  async #load(value) {
     const { editor, ownKernel, transport } = this.context;
-    const label = labelOf(value, this.#groups);
-    const side = (/** @type {SideBody} */ body) => ({ label, notes: [], body });
+    const side = (/** @type {SideBody} */ body) => ({ notes: [], body });
     if (value.startsWith("kernel:")) return side({ kernel: value.slice(7) });
     if (value === "edited") return side({ shaders: editor?.shaders() ?? {} });
     if (value === "own") {

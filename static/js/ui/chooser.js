@@ -1,7 +1,7 @@
 // @ts-check
 import { byId, h } from "./dom.js";
 
-/** @typedef {Pick<import("../url-options.js").Options, "case" | "suite" | "kernel" | "seed">} Options */
+/** @typedef {import("../url-options.js").Choice} Options */
 
 /** The form that says what to run. A case and a suite exclude each other: the last one set wins. */
 export class Chooser {

@@ -74,6 +74,8 @@ export class TrainingView {
         if (this.#shown) progress.draw(this.#shown);
       } catch (error) {
         this.#verdict("error", "NOT SHOWN", asRunError(error).message);
+        // Of a training that is over nothing more is heard.
+        setTimeout(() => this.#shown && this.show(this.#shown), PAUSE_MS);
       }
       this.#drawing = false;
     });
