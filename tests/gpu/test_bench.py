@@ -114,6 +114,6 @@ def test_ctrl_c_ends_a_sweep_with_130_and_keeps_what_is_there(tmp_path: Path) ->
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
     assert process.wait(20) == 130
-    assert "INTERRUPTED: 1 timed" in rest
-    assert gone(family, 3), f"still running: {alive(family)}"
+    assert re.search(r"INTERRUPTED: [1-9]\d* timed", rest)
+    assert gone(family, 20), f"still running: {alive(family)}"
     assert json.loads(file.read_text())["interrupted"]

@@ -99,12 +99,13 @@ def test_a_run_is_done_on_the_page_that_is_chosen_and_shown_where_it_was_asked_f
     assert "desk" in cards.nth(0).inner_text()
     assert "this page" in cards.nth(0).inner_text()
     assert "pixel8" in cards.nth(1).inner_text()
-    assert "idle" in cards.nth(1).inner_text()
+    cards.nth(1).get_by_text("idle").wait_for()
 
     phone.page.fill("#page-name", "my phone")
     phone.page.press("#page-name", "Enter")
     desk.page.get_by_role("heading", name="my phone").wait_for()
-    assert phone.page.inner_text("#devices-command") == "fa2 run --page 'my phone'"
+    command = phone.page.locator("#devices-command", has_text="fa2 run --page 'my phone'")
+    command.wait_for()
 
     desk.page.select_option("#run-on", label="my phone")
     desk.page.get_by_text("Runs go to my phone.").wait_for()

@@ -56,7 +56,10 @@ def open_kernel(tab: Tab, case: str = CASE) -> Any:
     tab.page.locator("#kernel-editor").scroll_into_view_if_needed()
     says(tab, "compile on this device")
     assert tab.page.input_value("#kernel-file") == KERNEL
-    return tab.page.locator("#kernel-editor .cm-content")
+    # The compiler may be done with the text before the editor is there, or has it.
+    editor = tab.page.locator(f"#kernel-editor .cm-content[aria-label^='WGSL of {KERNEL}']")
+    editor.wait_for()
+    return editor
 
 
 def says(tab: Tab, text: str) -> str:

@@ -107,7 +107,8 @@ def test_an_edit_is_checked_and_run_from_the_editor(tab: Tab) -> None:
     give(tab, "row_per_invocation", "wgsl", "json")
     says(tab, "is understood and compiles")
     tab.page.click("text=Edit row_per_invocation.wgsl")
-    editor = tab.page.locator("#kernel-editor .cm-content")
+    shown = "[aria-label^='WGSL of own/row_per_invocation.wgsl']"  # else empty and read-only
+    editor = tab.page.locator(f"#kernel-editor .cm-content{shown}")
     editor.wait_for(timeout=SOON_MS)
     text = (EXAMPLES / "row_per_invocation.wgsl").read_text()
     line = text[: text.index("l_i * alpha + p;")].count("\n") + 1
@@ -119,7 +120,7 @@ def test_an_edit_is_checked_and_run_from_the_editor(tab: Tab) -> None:
 
     replace(text.replace("l_i * alpha + p;", "l_i * alfa + p;"))
     says(tab, f"row_per_invocation.wgsl:{line}:17: unresolved value 'alfa'")
-    assert "alfa" in tab.page.inner_text("#kernel-messages")
+    tab.page.locator("#kernel-messages", has_text="alfa").wait_for()
     replace(text.replace("l_i * alpha + p;", "l_i + p;"))
     says(tab, "is understood and compiles")
     tab.page.keyboard.press("Control+Enter")
@@ -136,6 +137,7 @@ def test_a_file_that_is_removed_leaves_the_editor(tab: Tab) -> None:
     tab.page.click("text=Remove row_per_invocation.wgsl")
     assert tab.page.evaluate("document.activeElement.id") == "own-pick"
     says(tab, "No kernel is loaded.")
+    tab.page.locator("#kernel-editor [aria-label='No file is open']").wait_for()
     editor.click()
     tab.page.keyboard.type("x")
     assert editor.inner_text().strip() == ""

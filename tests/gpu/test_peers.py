@@ -39,7 +39,7 @@ WRONG = """subject.read = async () => {
     new Float32Array(o.buffer)[7] += 0.001;
     return { o };
   };"""
-SLOW = "subject.call = () => { for (let n = 0; n < 4; n++) call(); };"
+SLOW = "subject.call = () => { for (let n = 0; n < 12; n++) call(); };"
 HANGS = "subject.call = () => new Promise(() => {});"
 LOST = "subject.drain = () => { devices.all[0].destroy(); return new Promise(() => {}); };"
 REFUSES = 'throw new Refusal("not on this adapter");'
@@ -92,8 +92,8 @@ def test_a_right_peer_is_timed_beside_ours_a_slow_one_is_slower_a_wrong_one_is_n
     assert right.pairs == slow.pairs == PAIRS
     assert right.ratio
     assert slow.ratio
-    assert 0.5 < right.ratio.median < 2
-    assert slow.ratio.median > 1.5 * right.ratio.median
+    assert 0.25 < right.ratio.median < 4, "a pause of the machine may hit one side of a pair"
+    assert slow.ratio.median > 3 * right.ratio.median
     assert right.kernel.startswith("fa2_forward")
     assert right.first_call_ns
     assert right.ours_first_call_ns
