@@ -102,6 +102,7 @@ function trainerOn({ gradient = [4e8, 4e8, 4e8], update = [1] } = {}) {
   const memory = /** @type {any} */ ({
     sizeBytes: 1000,
     tensor: (/** @type {string} */ name) => ({ buffer: buffer(name), offset: 0, size: 4 }),
+    parameter: () => ({ buffer: buffer("weights"), offset: 0, size: 4 }),
     destroy: () => log.push("freed"),
   });
   const program = (/** @type {number[]} */ works, /** @type {string} */ name) =>
@@ -172,6 +173,47 @@ test("one step at a time, and none after destroy", async () => {
   assert.equal(log.at(-1), "freed");
   await assert.rejects(trainer.step(), /the trainer was destroyed/);
   assert.equal(trainer.sizeBytes, 1000 + 2 * 512);
+});
+
+test("a trainer destroyed during a step submits nothing more, and the step says so", async () => {
+  const whole = trainerOn();
+  await whole.trainer.step();
+  for (let at = 2; at < whole.log.length; at++) {
+    const { trainer, log } = trainerOn();
+    /** @type {Promise<unknown>} */
+    let destroyed = Promise.resolve();
+    const push = log.push.bind(log);
+    log.push = (...entries) => {
+      const length = push(...entries);
+      // While the step waits for what it has just asked for.
+      if (length === at + 1) destroyed = destroyed.then(() => trainer.destroy());
+      return length;
+    };
+    const entry = whole.log[at];
+    if (entry === "update") continue; // no wait follows it
+    await assert.rejects(trainer.step(), /the trainer was destroyed/, entry);
+    await destroyed;
+    assert.deepEqual([...log], [...whole.log.slice(0, at + 1), "freed"]);
+    assert.equal(trainer.steps, 0);
+  }
+});
+
+test("a trainer destroyed by who hears of its progress ends the step with that", async () => {
+  for (const when of [0, 0.95, 1]) {
+    const { trainer, log } = trainerOn();
+    const onProgress = (/** @type {number} */ share) => {
+      if (share >= when && log.at(-1) !== "freed") trainer.destroy();
+    };
+    await assert.rejects(trainer.step({ onProgress }), /the trainer was destroyed/);
+    assert.equal(log.at(-1), "freed");
+  }
+});
+
+test("a parameter that is being downloaded while the trainer is destroyed is no zeros", async () => {
+  const { trainer } = trainerOn();
+  const downloading = trainer.download("wte.weight");
+  trainer.destroy();
+  await assert.rejects(downloading, /the trainer was destroyed/);
 });
 
 test("a model that a device cannot hold is refused before anything is allocated", async () => {

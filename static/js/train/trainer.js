@@ -65,7 +65,7 @@ export class Trainer {
    * It ends only if the device answers: race it against a deadline and `device.lost` (watch.js).
    * @param {StepOptions} [options]
    * @returns {Promise<number>} the loss of the batch, before the weights changed
-   * @throws {Error} a step is still running, or the trainer was destroyed
+   * @throws {Error} a step is still running, or the trainer was destroyed, be it during this step
    * @throws {unknown} the signal's reason, if it was aborted before the weights changed
    */
   async step({ signal, onProgress = () => {} } = {}) {
@@ -75,7 +75,7 @@ export class Trainer {
       queue.writeBuffer(this.#memory.tensor("tokens").buffer, 0, tokens);
       queue.writeBuffer(this.#memory.tensor("targets").buffer, 0, targets);
       await this.#run(this.#gradient, (share) => onProgress(0.95 * share), signal);
-      signal?.throwIfAborted();
+      this.#mayGoOn(signal);
       // From here on the step is finished whatever happens: half an update would be no model.
       queue.writeBuffer(this.#memory.tensor("update").buffer, 0, this.#schedule.next());
       await this.#run(this.#update, (share) => onProgress(0.95 + 0.05 * share));
@@ -90,6 +90,7 @@ export class Trainer {
    * @param {string} name as in parameters.js, such as "h0.q.weight"
    * @param {"weight" | "gradient"} [what] the gradient is that of the last step
    * @returns {Promise<Float32Array>} in C order
+   * @throws {Error} as of step
    */
   async download(name, what = "weight") {
     const place = this.#memory.parameter(what === "weight" ? "W" : "G", name);
@@ -101,7 +102,7 @@ export class Trainer {
     return parameters(this.config).map(({ name }) => name);
   }
 
-  /** Frees everything that the trainer allocated. */
+  /** Frees everything that the trainer allocated; a step that is running ends with an error. */
   destroy() {
     this.#destroyed = true;
     this.#gradient.destroy();
@@ -120,13 +121,14 @@ export class Trainer {
     const total = runs.reduce((sum, { work }) => sum + work, 0);
     let done = 0;
     for (const { work, encode } of runs) {
-      signal?.throwIfAborted();
+      this.#mayGoOn(signal);
       const began = performance.now();
       const encoder = this.#device.createCommandEncoder();
       encode(encoder);
       queue.submit([encoder.finish()]);
       if (runs.length > 1) {
         await queue.onSubmittedWorkDone();
+        this.#mayGoOn(signal);
         // A little at a time, and never below the start: some browsers answer on a slow poll.
         const factor = SUBMIT_MS / (performance.now() - began);
         const wanted = work * Math.min(4, Math.max(0.25, factor));
@@ -139,16 +141,28 @@ export class Trainer {
 
   /** @param {{buffer: GPUBuffer, offset?: number, size: number}} binding */
   async #read({ buffer, offset = 0, size }) {
+    this.#mayGoOn();
     const staging = this.#device.createBuffer({ size, usage: MAP_READ_COPY_DST });
     const encoder = this.#device.createCommandEncoder();
     encoder.copyBufferToBuffer(buffer, offset, staging, 0, size);
     this.#device.queue.submit([encoder.finish()]);
     try {
       await staging.mapAsync(READ);
+      this.#mayGoOn(); // or the copy was made of a freed buffer
       return new Float32Array(staging.getMappedRange().slice(0));
     } finally {
       staging.destroy();
     }
+  }
+
+  /**
+   * To be asked before anything is submitted and after every wait: the caller may have stopped the
+   * step or freed its buffers in the meantime.
+   * @param {AbortSignal} [signal]
+   */
+  #mayGoOn(signal) {
+    signal?.throwIfAborted();
+    if (this.#destroyed) throw new Error("the trainer was destroyed");
   }
 
   /**
@@ -157,7 +171,7 @@ export class Trainer {
    * @param {() => Promise<T>} work
    */
   async #alone(work) {
-    if (this.#destroyed) throw new Error("the trainer was destroyed");
+    this.#mayGoOn();
     if (this.#busy) throw new Error("a step is still running; await it first");
     this.#busy = true;
     try {
