@@ -84,6 +84,18 @@ test("a buffer that the device had no memory for says so and is never taken agai
   assert.notEqual(again.buffer, buffer);
 });
 
+test("a buffer that comes back before the device has answered is told of by every lease", async () => {
+  const pool = new BufferPool(fakeDevice({ scope: { "out-of-memory": "no pages" } }));
+  const first = pool.take(64, STORAGE);
+  pool.give(first.buffer);
+  const second = pool.take(64, STORAGE);
+  assert.equal(second.buffer, first.buffer);
+  await assert.rejects(first.sound, Unsupported);
+  await assert.rejects(second.sound, /64 bytes: this device is out of memory \(no pages\)/);
+  pool.give(second.buffer);
+  assert.equal(pool.memory.pooledBuffers, 0);
+});
+
 test("a device has one pool", () => {
   const device = fakeDevice();
   assert.equal(poolOf(device), poolOf(device));

@@ -20,8 +20,6 @@ import { Unsupported } from "../attention/index.js";
 /** Bytes that wait at most; beyond that the longest waiting are freed. */
 const POOLED_BYTES = 2 ** 26;
 
-const SOUND = Promise.resolve();
-
 export class BufferPool {
   #mostPooledBytes;
   /** @type {Set<GPUBuffer>} */
@@ -30,6 +28,11 @@ export class BufferPool {
   #free = new Set();
   /** @type {WeakSet<GPUBuffer>} there was no memory for these */
   #hollow = new WeakSet();
+  /**
+   * What the device says of each, which may come after the buffer was given back and taken again.
+   * @type {WeakMap<GPUBuffer, Promise<void>>}
+   */
+  #sound = new WeakMap();
 
   /** @param {GPUDevice} device @param {number} [mostPooledBytes] */
   constructor(device, mostPooledBytes = POOLED_BYTES) {
@@ -46,10 +49,11 @@ export class BufferPool {
    */
   take(size, usage) {
     for (const buffer of this.#free) {
-      if (buffer.size === size && buffer.usage === usage) {
+      const sound = this.#sound.get(buffer);
+      if (buffer.size === size && buffer.usage === usage && sound !== undefined) {
         this.#free.delete(buffer);
         this.#live.add(buffer);
-        return { buffer, sound: SOUND };
+        return { buffer, sound };
       }
     }
     const most = this.device.limits.maxBufferSize;
@@ -61,9 +65,10 @@ export class BufferPool {
     }
     this.device.pushErrorScope("out-of-memory");
     const buffer = this.device.createBuffer({ size, usage });
-    const scope = this.device.popErrorScope();
+    const sound = this.#soundness(buffer, this.device.popErrorScope());
+    this.#sound.set(buffer, sound);
     this.#live.add(buffer);
-    return { buffer, sound: this.#soundness(buffer, scope) };
+    return { buffer, sound };
   }
 
   /**
