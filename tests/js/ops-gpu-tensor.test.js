@@ -1,7 +1,7 @@
 // Tensors on a device without a GPU: up, down, and away once.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SpecError, Unsupported } from "../../static/js/attention/index.js";
+import { AttentionError, SpecError, Unsupported } from "../../static/js/attention/index.js";
 import { poolOf } from "../../static/js/ops/buffer-pool.js";
 import { GpuTensor } from "../../static/js/ops.js";
 import { fakeDevice, gate } from "./ops-device.js";
@@ -88,6 +88,20 @@ test("a failed download gives everything back and frees its staging buffer", asy
   tensor.destroy();
   const { liveBytes, pooledBuffers } = poolOf(device).memory;
   assert.deepEqual([liveBytes, pooledBuffers], [0, 1]);
+});
+
+test("on a lost device a download says so, in the library's own words", async () => {
+  const device = fakeDevice();
+  const tensor = GpuTensor.fromData(device, DATA);
+  const lost = (/** @type {Error} */ error) => {
+    device.log.mapping = Promise.reject(error);
+    return tensor.download().catch((told) => told);
+  };
+  const silent = await lost(new DOMException("", "AbortError")); // as browsers say it
+  assert.ok(silent instanceof AttentionError, String(silent));
+  assert.match(silent.message, /cannot be mapped \(AbortError\), as when the device was lost/);
+  const { message } = await lost(new DOMException("Device is lost.", "OperationError"));
+  assert.match(message, /cannot be mapped \(Device is lost\.\)/);
 });
 
 test("an upload that found no memory is told by the download, as that", async () => {

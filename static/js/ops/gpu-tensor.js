@@ -6,7 +6,7 @@
  * tensor knows when that has happened, so tensors can be passed on, downloaded and destroyed in
  * program order, as if everything ran immediately.
  */
-import { SpecError } from "../attention/index.js";
+import { AttentionError, SpecError } from "../attention/index.js";
 import { poolOf } from "./buffer-pool.js";
 
 /**
@@ -108,7 +108,7 @@ export class GpuTensor {
    * @returns {Promise<Float32Array<ArrayBuffer>>}
    * @throws {SpecError} the tensor was destroyed
    * @throws {import("../attention/index.js").AttentionError} what it is computed from was refused,
-   *   does not compile or failed on the device
+   *   does not compile or failed on the device, or the device was lost
    */
   async download() {
     const { buffer, written, release } = this.hold();
@@ -179,7 +179,9 @@ async function readBack(pool, source, checked) {
     mapped.catch(() => {}); // the causes come first
     await checked;
     await sound;
-    await mapped;
+    await mapped.catch((error) => {
+      throw unreadable(error);
+    });
     const copy = staging.getMappedRange().slice(0);
     staging.unmap();
     pool.give(staging);
@@ -188,6 +190,18 @@ async function readBack(pool, source, checked) {
     pool.discard(staging);
     throw error;
   }
+}
+
+/**
+ * Browsers reject the mapping on a lost device with no word of why.
+ * @param {Error} error
+ */
+function unreadable({ name, message }) {
+  const said = message === "" ? name : message;
+  return new AttentionError(
+    `this tensor cannot be downloaded: its memory cannot be mapped (${said}), as when the device ` +
+      "was lost; device.lost says why, and tensors have to be made anew on another device",
+  );
 }
 
 /** @param {readonly number[]} shape */
