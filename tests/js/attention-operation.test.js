@@ -187,6 +187,45 @@ test("destroy frees what the library allocated, one operation or all", async () 
   assert.equal(device.log.buffers.size, 0);
 });
 
+test("destroy while prepare runs frees its operation, and prepare says so", async () => {
+  const said = /this attention was destroyed, .*createAttention makes another/;
+  for (let turns = 0; ; turns++) {
+    const device = fakeDevice();
+    const fa = attentionOn(device);
+    let done = false;
+    const preparing = fa.prepare(SPEC).then(
+      (op) => op,
+      (error) => error,
+    );
+    preparing.then(() => {
+      done = true;
+    });
+    // At each of the moments at which prepare waits for something.
+    for (let n = 0; n < turns && !done; n++) await new Promise(setImmediate);
+    const early = !done;
+    fa.destroy();
+    const outcome = await preparing;
+    assert.equal(device.log.buffers.size, 0, `after ${turns} turns`);
+    assert.deepEqual(fa.allocated(), {});
+    await assert.rejects(fa.prepare(SPEC), said);
+    if (!early) break;
+    assert.ok(outcome instanceof SpecError, `after ${turns} turns`);
+    assert.match(outcome.message, said);
+  }
+});
+
+test("destroy after the operation was made, before prepare has ended, is told as well", async () => {
+  const device = fakeDevice();
+  const fa = attentionOn(device);
+  const { popErrorScope } = device;
+  device.popErrorScope = async () => {
+    if (device.log.buffers.size > 0) fa.destroy();
+    return popErrorScope();
+  };
+  await assert.rejects(fa.prepare(SPEC), /this attention was destroyed/);
+  assert.equal(device.log.buffers.size, 0);
+});
+
 test("what was destroyed says so, also by the steps that it made before", async () => {
   const device = fakeDevice();
   const op = await attentionOn(device).prepare(SPEC);

@@ -369,7 +369,8 @@ export type Attention = {
      */
     allocated: () => Record<string, number>;
     /**
-     * frees every operation; the buffers and the device are the caller's
+     * frees every operation; the buffers and the device are the caller's.
+     * `prepare` throws SpecError from then on, also one that is under way
      */
     destroy: () => void;
 };

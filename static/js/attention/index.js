@@ -13,7 +13,7 @@
 import { checkTuned } from "./check-tuned.js";
 import { compilePlan, leftOut, noMatrices } from "./compile-plan.js";
 import { mustBeDevice } from "./device-given.js";
-import { Unsupported } from "./errors.js";
+import { SpecError, Unsupported } from "./errors.js";
 import { factsOf, withoutMatrices, withoutSubgroups } from "./facts.js";
 import { knownKeys } from "./known-keys.js";
 import { mustDoWithout } from "./matrix-probe.js";
@@ -69,6 +69,14 @@ export function createAttention(device, options = {}) {
   const memory = new Memory(device);
   /** @type {Set<Operation>} */
   const operations = new Set();
+  let destroyed = false;
+  const checkAlive = () => {
+    if (destroyed) {
+      throw new SpecError(
+        "this attention was destroyed, and nothing can be prepared on it; createAttention makes another",
+      );
+    }
+  };
   /** @type {Promise<boolean> | null} */
   let probe = null;
 
@@ -128,7 +136,9 @@ export function createAttention(device, options = {}) {
     plan: (spec, options) => buildPlan(spec, facts, options, tuned),
 
     prepare: async (spec, options = {}) => {
+      checkAlive();
       const { plan, compiled: pipes, sha256 } = await compiled(spec, options);
+      checkAlive(); // while it compiled: nobody would free the operation
       device.pushErrorScope("out-of-memory");
       const operation = createOperation(device, memory, plan, pipes, sha256, (op) =>
         operations.delete(op),
@@ -143,6 +153,7 @@ export function createAttention(device, options = {}) {
             `of memory (${error.message}); split the batch`,
         );
       }
+      checkAlive(); // in the meantime: the operation was freed with the others
       return operation;
     },
 
@@ -154,6 +165,7 @@ export function createAttention(device, options = {}) {
     allocated: () => memory.live(),
 
     destroy: () => {
+      destroyed = true;
       for (const operation of [...operations]) operation.destroy();
     },
   };

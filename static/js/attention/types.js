@@ -224,7 +224,8 @@
  *   anew. Operations stay as they are, and so do pipelines, by their text
  * @property {() => Record<string, number>} allocated bytes of the buffers that the library holds
  *   at this moment, by label
- * @property {() => void} destroy frees every operation; the buffers and the device are the caller's
+ * @property {() => void} destroy frees every operation; the buffers and the device are the caller's.
+ *   `prepare` throws SpecError from then on, also one that is under way
  */
 
 export {};
