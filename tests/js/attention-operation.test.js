@@ -1,6 +1,7 @@
 // The library on a device that only remembers what it was told.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { runInNewContext } from "node:vm";
 import { CompileError, createAttention, SpecError } from "../../static/js/attention/index.js";
 import { PARAMS } from "../../static/js/attention/params.js";
 import { plainMessage } from "../../static/js/attention/pipelines.js";
@@ -271,6 +272,7 @@ test("an excerpt of the composed text, as Firefox adds one, is left out", () => 
 test("a failure without a message of the compiler is a compile error of the kernel's file", async () => {
   for (const fails of [
     { pipelineError: new Error("too much") },
+    { pipelineError: runInNewContext('new Error("too much")') }, // of a device of another frame
     { scopeError: { message: "too much" } },
   ]) {
     const fa = attentionOn(fakeDevice(fails));

@@ -57,7 +57,7 @@ test("the shipped struct Params is what is packed, and a uniform's size", () => 
   assert.equal(new Set(PARAMS.map(([name]) => name)).size, PARAMS.length);
 });
 
-test("sizes follow the rules of arithmetic and round down", () => {
+test("sizes follow the rules of arithmetic and round towards zero", () => {
   const names = { TX: 8, TY: 4, D: 40 };
   for (const [text, value] of [
     ["2 + 3 * TX", 26],
@@ -67,6 +67,7 @@ test("sizes follow the rules of arithmetic and round down", () => {
     ["16 * TY * (max(D, TX) + 1)", 2624],
     ["min(TX, TY)", 4],
     ["20 - 2 - 3", 15],
+    ["8 + (0 - 3) / 2", 7],
   ]) {
     assert.equal(evaluateSize(String(text), names), value, String(text));
   }

@@ -192,6 +192,12 @@ test("scale is rounded to float32 and may be zero or negative", () => {
     SpecError,
     /scale=1e\+39: must be a number that is finite in float32/,
   );
+  assert.equal(planOn({ Tq: 3, D: 48, scale: -1e30 }).params.scale, Math.fround(-1e30));
+  refused(
+    { Tq: 3, D: 48, scale: -1e31 },
+    SpecError,
+    /scale=-1e\+31: must be between -1e\+30 and 1e\+30, or scores leave float32/,
+  );
 });
 
 test("the causal corner becomes an offset", () => {

@@ -72,8 +72,9 @@ export class Pipelines {
       compute: { module, entryPoint: pass.kernel },
     });
     const scope = device.popErrorScope();
-    const [pipeline, info, error] = await Promise.all([
-      created.catch((/** @type {unknown} */ failure) => failure),
+    // A device of another frame fails with that frame's Error.
+    const [{ pipeline, failure }, info, error] = await Promise.all([
+      outcome(created),
       module.getCompilationInfo(),
       scope.catch(() => null), // a lost device; the pipeline's own failure says so
     ]);
@@ -84,11 +85,23 @@ export class Pipelines {
         composed.locate(said.lineNum, said.linePos),
       );
     }
-    if (pipeline instanceof Error) throw new CompileError(pipeline.message, placeOf(pass));
+    if (!pipeline) throw new CompileError(String(failure?.message), placeOf(pass));
     if (error !== null) throw new CompileError(error.message, placeOf(pass));
-    return { pipeline: /** @type {GPUComputePipeline} */ (pipeline), layout, sha256 };
+    return { pipeline, layout, sha256 };
   }
 }
+
+/**
+ * What became of a pipeline: it, or why there is none.
+ *
+ * @param {Promise<GPUComputePipeline>} created
+ * @returns {Promise<{pipeline?: GPUComputePipeline, failure?: {message: string}}>}
+ */
+export const outcome = (created) =>
+  created.then(
+    (pipeline) => ({ pipeline }),
+    (failure) => ({ failure }),
+  );
 
 /**
  * What the compiler says, without the excerpt that Firefox adds: its line numbers count in the

@@ -2,8 +2,8 @@
 /**
  * Sizes as the registry and WGSL constants write them: `16 * TY * (max(D_CHUNK, BC) + 1u)`.
  *
- * Numbers, names, + - * / %, parentheses, max(), min(), ceil_div(), sqrt(); `/` rounds down unless
- * the value is to be real, as in WGSL, where the type decides. The same grammar reads the
+ * Numbers, names, + - * / %, parentheses, max(), min(), ceil_div(), sqrt(); `/` rounds towards
+ * zero unless the value is to be real, as in WGSL, where the type decides. The same grammar reads the
  * registry's formulas, a kernel's own array sizes (so that a test can hold one against the other)
  * and the manifests of kernels that are not ours.
  */
@@ -76,7 +76,7 @@ export function evaluate(text, names, real = false) {
       if (operator === "*") value *= right;
       else if (right === 0) fail("division by zero");
       else if (operator === "%") value %= right;
-      else value = real ? value / right : Math.floor(value / right);
+      else value = real ? value / right : Math.trunc(value / right);
     }
     return value;
   };

@@ -28,6 +28,9 @@ const FIELDS = /** @type {const} */ ([
   ...["attn", "window", "softcap", "bias", "dtype"],
 ]);
 
+/** With q and k of ordinary size no score comes near what stands for −∞ (common/floors.wgsl). */
+const MAX_SCALE = 1e30;
+
 /** Sizes are below this, so that differences of them are i32. */
 const SIZES_END = 2 ** 31;
 
@@ -63,6 +66,11 @@ export function completeSpec(spec) {
   if (!Number.isFinite(scale)) {
     throw new SpecError(
       `scale=${shown(given)}: must be a number that is finite in float32, null = 1/√D`,
+    );
+  }
+  if (Math.abs(given) > MAX_SCALE) {
+    throw new SpecError(
+      `scale=${shown(given)}: must be between -${MAX_SCALE} and ${MAX_SCALE}, or scores leave float32`,
     );
   }
   const { window = [-1, -1], softcap = 0, bias = "none", op = "forward" } = spec;

@@ -2,7 +2,7 @@
 /** Pipelines of a kernel that is not ours, with the layouts that its text implies. */
 
 import { CompileError, Unsupported } from "../attention/errors.js";
-import { plainMessage } from "../attention/pipelines.js";
+import { outcome, plainMessage } from "../attention/pipelines.js";
 
 /** @typedef {import("./plan.js").OwnPass} OwnPass */
 
@@ -51,8 +51,8 @@ export async function compilePass(device, { entry, file, composed, constants, bo
     compute: { module, entryPoint: entry, constants },
   });
   const scope = device.popErrorScope();
-  const [pipeline, info, error] = await Promise.all([
-    created.catch((/** @type {unknown} */ failure) => failure),
+  const [{ pipeline, failure }, info, error] = await Promise.all([
+    outcome(created),
     module.getCompilationInfo(),
     scope.catch(() => null), // a lost device; the pipeline's own failure says so
   ]);
@@ -62,8 +62,8 @@ export async function compilePass(device, { entry, file, composed, constants, bo
   // The scope has what was wrong first, as a ninth storage buffer; the pipeline's own failure is
   // then that it was given a layout that is none.
   if (error !== null) throw new CompileError(error.message, nowhere);
-  if (pipeline instanceof Error) throw new CompileError(pipeline.message, nowhere);
-  return { pipeline: /** @type {GPUComputePipeline} */ (pipeline), layouts };
+  if (!pipeline) throw new CompileError(String(failure?.message), nowhere);
+  return { pipeline, layouts };
 }
 
 /**
