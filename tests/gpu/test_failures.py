@@ -128,7 +128,7 @@ def test_a_kernel_that_loops_for_ever_ends_in_a_timeout_and_the_next_case_passes
     began = time.monotonic()
     report = own.run(CASE, kernel="fa2_forward", shaders=ENDLESS, timeout_s=3)
     assert (report.status, report.error.kind) == ("error", "timeout")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     passes(own)
 
 
@@ -136,7 +136,7 @@ def test_a_kernel_that_hangs_when_it_is_timed_has_no_number_and_the_next_case_pa
     own: Harness,
 ) -> None:
     began = time.monotonic()
-    report = own.bench(ONE_WORKGROUP, shaders=HANGS_WHEN_TIMED, timeout_s=2)
+    report = own.bench(ONE_WORKGROUP, shaders=HANGS_WHEN_TIMED, timeout_s=8)
     assert report.report is not None
     assert report.report.status == "pass", "it is right, and reaches the clock"
     assert report.error is not None, report.message
@@ -146,7 +146,7 @@ def test_a_kernel_that_hangs_when_it_is_timed_has_no_number_and_the_next_case_pa
     else:
         assert report.error.kind == "device-lost"
     assert report.to_dict()["median_ns"] is None
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     passes(own)
 
 

@@ -125,7 +125,7 @@ def test_what_fails_with_one_peer_stays_with_it(comparer: Comparer) -> None:
 def test_a_peer_that_never_answers_ends_by_the_deadline_and_the_next_case_works(
     comparer: Comparer,
 ) -> None:
-    found = comparer.compare(timeout_s=2.0, ort=RIGHT, jax=HANGS, tfjs=REFUSES)
+    found = comparer.compare(timeout_s=6.0, ort=RIGHT, jax=HANGS, tfjs=REFUSES)
     assert found["ort"].status == "compared", found["ort"].message
     assert found["jax"].status == "error"
     assert "passed while calling jax" in found["jax"].message
