@@ -56,8 +56,8 @@ class Scratch(Strict):
     bytes: Expression
     zero: bool = Field(
         default=False,
-        description="filled with zeros before each call; else it holds NaN at first, then what is "
-        "left in it",
+        description="filled with zeros before each call; else it holds NaN before the first pass "
+        "of a check and large numbers before the second",
     )
 
 
