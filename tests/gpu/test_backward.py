@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from page_script import on_the_page
 
 from server.harness import Harness
-from server.launch_playwright import PlaywrightBrowser
 
 H, HKV, D = 2, 1, 3
 STEP = 2.0**-4  # of a difference of fourth order: its error is about 1e-6, as is float32's here
@@ -78,10 +78,8 @@ async ({ specs, kernel }) => {
 
 def allocations(harness: Harness, kernel: str, **spec: Any) -> list[dict[str, Any]]:
     """What the library allocates on the browser's device, T = 32 to 256; nothing is left over."""
-    if not isinstance(harness.launched, PlaywrightBrowser):
-        pytest.skip("scripts run on a page of Playwright only")
     specs = [{"H": 4, "Tq": T, "D": 8, **spec} for T in (32, 64, 128, 256)]
-    found = harness.launched.evaluate(ALLOCATES, {"specs": specs, "kernel": kernel})
+    found = on_the_page(harness, ALLOCATES, {"specs": specs, "kernel": kernel})
     for one in found:
         assert one["bytes"] == one["counted"]
         assert one["left"] == {}
@@ -199,8 +197,6 @@ def test_tensors_may_lie_at_any_offset_and_with_gaps(
     harness: Harness, kernel: str, dtype: str
 ) -> None:
     """Bit-equal to the dense tensors, and nothing is written in between."""
-    if not isinstance(harness.launched, PlaywrightBrowser):
-        pytest.skip("scripts run on a page of Playwright only")
-    for output in harness.launched.evaluate(STRIDED, [kernel, dtype]):
+    for output in on_the_page(harness, STRIDED, [kernel, dtype]):
         name = output.pop("name")
         assert output == {"equal": True, "written": True, "untouched": True}, name

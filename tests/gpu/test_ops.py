@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from page_script import on_the_page
 
 from server.harness import Harness
-from server.launch_playwright import PlaywrightBrowser
 from server.reference import attention
 
 PAGE_S = 120.0
@@ -53,10 +53,7 @@ PARITY = """
 
 
 def evaluate(harness: Harness, body: str, argument: Any = None) -> Any:
-    harness.run("forward:T=8,D=4")  # the page is up, whatever the tests before did to it
-    if not isinstance(harness.launched, PlaywrightBrowser):
-        pytest.skip("scripts run on a page of Playwright only")
-    return harness.launched.evaluate(SETTING % body, argument, PAGE_S)
+    return on_the_page(harness, SETTING % body, argument, PAGE_S)
 
 
 def test_the_parity_block_of_the_notes_runs_as_it_is_written(harness: Harness) -> None:

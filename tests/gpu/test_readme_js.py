@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from page_script import on_the_page
 
 from server.harness import Harness
-from server.launch_playwright import PlaywrightBrowser
 from server.reference import attention
 
 README = Path(__file__).parents[2] / "README.md"
@@ -96,10 +96,7 @@ def example(first: str) -> str:
 
 
 def evaluate(harness: Harness, body: str) -> dict[str, NDArray[np.float32]]:
-    harness.run("forward:T=8,D=4")
-    if not isinstance(harness.launched, PlaywrightBrowser):
-        pytest.skip("scripts run on a page of Playwright only")
-    results, errors = harness.launched.evaluate(SETTING % body, [B, T, H, D, EDGE], PAGE_S)
+    results, errors = on_the_page(harness, SETTING % body, [B, T, H, D, EDGE], PAGE_S)
     assert errors == []
     return {name: np.asarray(numbers, np.float32) for name, numbers in results.items()}
 
