@@ -27,7 +27,7 @@ MOST = 4096
 """Larger numbers are no tile of anything."""
 
 _NOT_SIZES = {
-    *(f"{end}{name}" for end in ("min", "max") for name in ("D", "T", "Tq", "Tk", "Heads")),
+    *(f"{end}{name}" for end in ("min", "max") for name in ("D", "T", "Tq", "Tk", "Heads", "Rows")),
     *("causal", "dtype", "align", "adapter", "features", "subgroups", "maxSubgroups", "matrix"),
     *("roles", "why"),
 }

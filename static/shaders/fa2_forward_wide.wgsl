@@ -31,16 +31,15 @@ const_assert BR == OWN && BC == WALK;
 // exp2 gives 0 for anything below; a masked score becomes this, never -1e38.
 const EXPONENT_FLOOR = -200.0;
 
-fn own_vector(second: bool, at: u32, i: u32, d: u32) -> vec4<f32> {
-  let row = min(i, params.Tq - 1u);
-  return in_head(load_q(at + row * params.q_row + d), d) * (params.scale * LOG2_E);
-}
-
-// K, or V: `values` tells the two apart, a constant at every call.
-fn walked_vector(values: bool, at: u32, j: u32, d: u32) -> vec4<f32> {
-  let row = min(j, params.Tk - 1u);
-  if (values) { return in_head(load_v(at + row * params.v_row + d), d); }
-  return in_head(load_k(at + row * params.k_row + d), d);
+// Q carries the factor of the scores.
+fn row_vector(tensor: u32, at: u32, row: u32, d: u32) -> vec4<f32> {
+  if (tensor == Q_ROWS) {
+    let i = min(row, params.Tq - 1u);
+    return in_head(load_q(at + i * params.q_row + d), d) * (params.scale * LOG2_E);
+  }
+  let j = min(row, params.Tk - 1u);
+  if (tensor == V_ROWS) { return in_head(load_v(at + j * params.v_row + d), d); }
+  return in_head(load_k(at + j * params.k_row + d), d);
 }
 
 @compute @workgroup_size(TX * TY)
@@ -68,7 +67,7 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
 
   for (var j0 = 0u; j0 < last_end; j0 += BC) {  // the same bounds for the whole workgroup
     var S = Scores();  // [A1:8]
-    add_products(&S, false, q_at, i0, k_at, j0, lane);
+    add_products(&S, Q_ROWS, q_at, i0, K_ROWS, k_at, j0, lane);
     if (j0 + BC > first_end) {  // only tiles on the mask's edge
       for (var r = 0u; r < ROWS; r++) { // @unroll
         let end = key_end(i0 + ty + TY * r);
@@ -107,7 +106,7 @@ fn fa2_forward_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
         O_i[r * O_TILES + o] *= alpha;  // [A1:10], with the sums of the next line
       }
     }
-    accumulate(&O_i, &S, true, v_at, j0, lane);
+    accumulate(&O_i, &S, V_ROWS, v_at, j0, lane);
     // @trace for (var n = 0u; n < ROWS * KEYS; n++) {
     // @trace   trace_value(TRACE_P, j0 / BC, i0 + ty + TY * (n / KEYS), j0 + tx + TX * (n % KEYS), S[n]);
     // @trace }

@@ -56,7 +56,8 @@ test("a tile that would compute wrong results breaks an assertion", () => {
   for (const [name, change, assertion] of WRONG) {
     const row = KERNEL_ROWS.find((kernel) => kernel.name === name);
     assert.ok(row);
-    const { minT: _, ...shipped } = row.tiles.find((tile) => tile.adapter !== "software") ?? {};
+    const { minT, minRows, ...shipped } =
+      row.tiles.find((tile) => tile.adapter !== "software") ?? {};
     const needs = /** @type {any} */ ({ subgroups: 16, ...row.needs });
     const spec = completeSpec({ Tq: 64, D: 64, dtype: needs.dtype?.[0] ?? "f32" });
     const device = deviceFor(needs);

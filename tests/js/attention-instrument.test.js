@@ -56,9 +56,10 @@ test("every kernel of a trace tells S, P and O, or P, dP and dS", () => {
   const hooked = Object.entries(SHADERS).filter(([, text]) => hasHooks(text));
   assert.deepEqual(
     hooked.map(([path]) => path).sort(),
-    ["dkdv", "dq", "forward"]
-      .flatMap((part) => ["", "_rows", "_wide"].map((kind) => `fa2_${part}${kind}.wgsl`))
-      .sort(),
+    [
+      ...["dkdv", "dq", "forward"].flatMap((part) => [`fa2_${part}.wgsl`, `fa2_${part}_rows.wgsl`]),
+      ...["common/dkdv_wide.wgsl", "common/dq_wide.wgsl", "fa2_forward_wide.wgsl"],
+    ].sort(),
   );
   for (const [path, text] of hooked) {
     const named = path.includes("forward")

@@ -65,7 +65,8 @@ export function* variants(sizesOf = (_, { maxD }) => [maxD]) {
             const T = Math.max(conditions.minTq ?? 1, conditions.minT ?? 1);
             const { causal = true } = conditions;
             const Tk = Math.max(T, conditions.minTk ?? 1);
-            const spec = completeSpec({ Tq: T, Tk, D, dtype, causal });
+            const H = Math.ceil((conditions.minRows ?? 1) / T);
+            const spec = completeSpec({ H, Tq: T, Tk, D, dtype, causal });
             const fit = fitTile(row, spec, deviceFor(conditions), [{ ...tile, roles }]);
             if (typeof fit !== "string") found++;
             if (typeof fit !== "string") yield fit;

@@ -27,30 +27,77 @@ const plan = (spec = {}, facts = device(), kernel = "auto") =>
   buildPlan(/** @type {any} */ ({ ...SHAPE, ...spec }), facts, { kernel });
 
 test("auto takes the wide kernels on hardware, in f32 and f16, at every head size of four", () => {
-  for (const op of OPS) {
-    for (const dtype of ["f32", "f16"]) {
-      for (let D = 4; D <= 256; D += 4) {
-        for (const Tq of [9, 1024, 2048, 4096]) {
-          assert.equal(plan({ op, dtype, D, Tq }).kernel, `fa2_${op}_wide`, `${dtype} ${D} ${Tq}`);
-        }
+  for (const dtype of ["f32", "f16"]) {
+    for (let D = 4; D <= 256; D += 4) {
+      for (const Tq of [9, 1024, 2048, 4096]) {
+        const spec = { dtype, D, Tq };
+        assert.equal(plan(spec).kernel, "fa2_forward_wide", JSON.stringify(spec));
+        const backward = plan({ ...spec, op: "backward" }).kernel;
+        const grids = D > 128 ? "fa2_backward_wide" : "fa2_backward_joint";
+        assert.equal(backward, grids, JSON.stringify(spec));
       }
     }
   }
+});
+
+test("the gradients share a grid unless each fills a GPU by itself", () => {
+  const taken = (/** @type {object} */ spec) => plan({ op: "backward", ...spec }).kernel;
+  for (const [spec, kernel] of /** @type {[object, string][]} */ ([
+    [{ H: 16, Tq: 3071 }, "fa2_backward_joint"],
+    [{ H: 16, Tq: 3072 }, "fa2_backward_wide"],
+    [{ H: 15, Hkv: 5, Tq: 3072 }, "fa2_backward_joint"], // too few rows for two grids
+    [{ H: 64, Tq: 3071 }, "fa2_backward_joint"],
+    [{ H: 64, Tq: 8192, D: 128 }, "fa2_backward_joint"],
+    [{ H: 1, Hkv: 1, Tq: 64, D: 132 }, "fa2_backward_wide"],
+  ])) {
+    assert.equal(taken(spec), kernel, JSON.stringify(spec));
+  }
+});
+
+test("tiles grow with the rows of all heads and batches, however long a head is", () => {
+  const rows = (/** @type {object} */ spec) => {
+    const [{ constants }] = plan(spec, device(HARDWARE, FEATURES, LARGE_LIMITS)).passes;
+    return Number(constants.TY) * Number(constants.ROWS);
+  };
+  assert.equal(rows({ H: 16, Tq: 1024 }), 32);
+  assert.equal(rows({ H: 16, Tq: 2048 }), 64);
+  assert.equal(rows({ H: 16, Tq: 4096 }), 128);
+  assert.equal(rows({ B: 64, H: 16, Tq: 64 }), 128);
+  assert.equal(rows({ H: 2, Hkv: 1, Tq: 8192 }), 32);
 });
 
 test("auto passes them over on software, where they are had by name", () => {
   for (const info of SOFTWARE) {
     for (const op of OPS) {
       const facts = device(info, []);
-      assert.ok(!plan({ op }, facts).kernel.endsWith("_wide"), `${info.vendor} ${op}`);
+      assert.doesNotMatch(plan({ op }, facts).kernel, /_wide$|_joint$/, `${info.vendor} ${op}`);
       const named = plan({ op }, facts, `fa2_${op}_wide`);
       assert.equal(named.kernel, `fa2_${op}_wide`);
     }
+    const joint = plan({ op: "backward" }, device(info, []), "fa2_backward_joint");
+    assert.equal(joint.kernel, "fa2_backward_joint");
   }
 });
 
-test("a backward computes delta with dQ, where each row has one workgroup, before dK and dV", () => {
-  const { passes, scratch } = plan({ op: "backward" });
+test("in one grid all gradients are given LSE and delta of a row side by side", () => {
+  const { passes, scratch, tile } = plan({ op: "backward" });
+  assert.deepEqual(
+    passes.map(({ kernel, workgroups }) => [kernel, workgroups]),
+    [
+      ["fa2_row_terms", (4 * 1024) / 64],
+      ["fa2_dqdkdv_wide", (4 + 2) * Math.ceil(1024 / 64)],
+    ],
+  );
+  assert.ok(
+    passes.every(({ bindings }) => bindings.length <= 8),
+    "what every device binds",
+  );
+  assert.deepEqual(scratch, { row_terms: 8 * 4 * 1024 });
+  assert.deepEqual(tile, { Br: 64, Bc: 64 });
+});
+
+test("in two grids dQ computes delta, where each row has one workgroup, before dK and dV", () => {
+  const { passes, scratch } = plan({ op: "backward" }, device(), "fa2_backward_wide");
   assert.deepEqual(
     passes.map(({ kernel }) => kernel),
     ["fa2_dq_wide", "fa2_dkdv_wide"],
@@ -76,9 +123,9 @@ test("a head size or a stride that is no multiple of four leads to the narrow ke
       const spec = { Hkv: 4, strides: { v: { ...SHIFTED, offset: 4, [name]: SHIFTED[name] + 2 } } };
       assert.equal(plan({ op, ...spec }).kernel, `fa2_${op}`, name);
     }
-    assert.equal(
+    assert.match(
       plan({ op, Hkv: 4, strides: { k: { ...SHIFTED, offset: 4 } } }).kernel,
-      `fa2_${op}_wide`,
+      /_wide$|_joint$/,
     );
   }
 });
@@ -141,14 +188,14 @@ test("16384 bytes of workgroup memory lead to a tile that fits them, more to a l
     for (const D of [64, 128, 256]) {
       for (const Tq of [512, 2048, 8192]) {
         const chosen = plan({ op, D, Tq });
-        assert.equal(chosen.kernel, `fa2_${op}_wide`);
+        assert.match(chosen.kernel, /_wide$|_joint$/);
         for (const pass of chosen.passes) {
           assert.ok(bytes(pass) <= 16384, `${pass.kernel} D=${D} T=${Tq}: ${bytes(pass)}`);
           assert.ok(pass.invocations <= DEFAULT_LIMITS.maxComputeInvocationsPerWorkgroup);
         }
       }
     }
-    const long = { op, Tq: 8192 };
+    const long = { op, H: 8, Tq: 8192 };
     const roomy = plan(long, device(HARDWARE, FEATURES, LARGE_LIMITS)).passes;
     assert.ok(roomy.every((/** @type {any} */ pass) => bytes(pass) > 16384));
     assert.deepEqual(

@@ -20,4 +20,5 @@ export const BINDINGS = Object.freeze({
   o_part: 13,
   ml_part: 14,
   dbg: 15,
+  row_terms: 16,
 });

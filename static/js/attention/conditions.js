@@ -15,6 +15,8 @@
  * @property {number} [maxTk]
  * @property {number} [minHeads] heads of all batches, B·H
  * @property {number} [maxHeads]
+ * @property {number} [minRows] query rows of all heads, B·H·Tq: how much there is to share out
+ * @property {number} [maxRows]
  * @property {boolean} [causal]
  * @property {string[]} [dtype]
  * @property {number} [align] divides D and every stride and offset of the tensors in use
@@ -32,6 +34,7 @@ const BOUNDED = [
   ["Tq", ({ Tq }) => Tq],
   ["Tk", ({ Tk }) => Tk],
   ["Heads", ({ B, H }) => B * H],
+  ["Rows", ({ B, H, Tq }) => B * H * Tq],
 ];
 
 /** The names of all conditions; other names of a tile row are its constants. */

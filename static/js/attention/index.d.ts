@@ -237,7 +237,7 @@ export type Pass = {
      */
     work: number;
 };
-export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores" | "o_part" | "ml_part" | "dbg";
+export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores" | "o_part" | "ml_part" | "row_terms" | "dbg";
 export type Plan = {
     /**
      * name of the chosen kernel

@@ -123,7 +123,7 @@ function closingOf(code, from, opening, closing) {
  * @throws {Unsupported} the buffer is one too many
  */
 export function instrumented(pass, texts, trace, most) {
-  const hooked = trace && hasHooks(texts[pass.file]);
+  const hooked = trace && Object.values(texts).some(hasHooks);
   if (!hooked && !Object.values(texts).some(callsDebug)) return null;
   const count = pass.bindings.length + 1;
   if (count > most) {

@@ -137,10 +137,10 @@
  */
 
 /**
- * dscores, delta, o_part and ml_part, and attn in a backward, are the library's own; dbg is where
- * kernels tell their state, the caller's, and bound in operations alone that tell some.
+ * dscores, delta, row_terms, o_part and ml_part, and attn in a backward, are the library's own; dbg
+ * is where kernels tell their state, the caller's, and bound in operations alone that tell some.
  * @typedef {"q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores"
- *   | "o_part" | "ml_part" | "dbg"} TensorName one for each number in bindings.js
+ *   | "o_part" | "ml_part" | "row_terms" | "dbg"} TensorName one for each number in bindings.js
  */
 
 /**

@@ -1,18 +1,14 @@
-// common/backward_wide.wgsl: what fa2_dkdv_wide and fa2_dq_wide have in common beside common/wide.wgsl.
+// common/backward_wide.wgsl: the rows and the weights that all kernels of the wide backward share.
 // @use common/params.wgsl
+// @use common/wide.wgsl
 
-// Four channels of Q, or of dO. S needs Q and K, dP needs dO and V: `gradient` tells the two apart,
-// a constant at every call.
-fn query_vector(gradient: bool, at: u32, i: u32, d: u32) -> vec4<f32> {
-  let row = min(i, params.Tq - 1u);
-  if (gradient) { return in_head(load_do(at + row * params.do_row + d), d); }
-  return in_head(load_q(at + row * params.q_row + d), d);
-}
-
-fn key_vector(gradient: bool, at: u32, j: u32, d: u32) -> vec4<f32> {
-  let row = min(j, params.Tk - 1u);
-  if (gradient) { return in_head(load_v(at + row * params.v_row + d), d); }
-  return in_head(load_k(at + row * params.k_row + d), d);
+fn row_vector(tensor: u32, at: u32, row: u32, d: u32) -> vec4<f32> {
+  let i = min(row, params.Tq - 1u);
+  let j = min(row, params.Tk - 1u);
+  if (tensor == Q_ROWS) { return in_head(load_q(at + i * params.q_row + d), d); }
+  if (tensor == DO_ROWS) { return in_head(load_do(at + i * params.do_row + d), d); }
+  if (tensor == V_ROWS) { return in_head(load_v(at + j * params.v_row + d), d); }
+  return in_head(load_k(at + j * params.k_row + d), d);
 }
 
 // P = exp(S - LSE) where the key is seen. A masked score never reaches exp2: against the LSE of a

@@ -8,20 +8,33 @@ struct Item {
   tile: u32,
 }
 
+// Which of the workgroups this is, in the order in which they start.
+fn number_of(workgroup: vec3<u32>) -> u32 {
+  return params.first_workgroup + workgroup.x + workgroup.y * params.grid_width;
+}
+
+fn item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
+  let id = number_of(workgroup);
+  return query_item(id, tiles, id < params.end_workgroup);
+}
+
 // Heads run fastest and the last tile comes first: under a causal mask it is the longest, and
 // long tiles of all heads that start early leave no long tail at the end.
-fn item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
-  let id = params.first_workgroup + workgroup.x + workgroup.y * params.grid_width;
+fn query_item(id: u32, tiles: u32, exists: bool) -> Item {
   let heads = params.B * params.H;
   let bh = id % heads;
-  return Item(id < params.end_workgroup, bh / params.H, bh % params.H, tiles - 1u - id / heads);
+  return Item(exists, bh / params.H, bh % params.H, tiles - 1u - id / heads);
+}
+
+fn key_item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
+  let id = number_of(workgroup);
+  return key_item(id, id < params.end_workgroup);
 }
 
 // The same for tiles of keys, h being a key head. The first tile comes first: under a causal mask
 // most rows see it.
-fn key_item_of(workgroup: vec3<u32>, tiles: u32) -> Item {
-  let id = params.first_workgroup + workgroup.x + workgroup.y * params.grid_width;
+fn key_item(id: u32, exists: bool) -> Item {
   let heads = params.H / params.group;
   let bh = id % (params.B * heads);
-  return Item(id < params.end_workgroup, bh / heads, bh % heads, id / (params.B * heads));
+  return Item(exists, bh / heads, bh % heads, id / (params.B * heads));
 }

@@ -5,11 +5,16 @@
 // (tx, ty) holds the owned rows ty + TY r (r < ROWS), the walked rows tx + TX n (n < KEYS) and, in
 // vectors of four, the channels 4 (tx + TX o) .. + 3 (o < O_TILES).
 //
-// The kernel says what a row is: own_vector() and walked_vector() give four channels of it, of one
-// of two tensors. Past the last row they repeat it: such a row is masked, or never stored, and what
-// lies there in memory need not be a number. Past the last channel they give zeros.
+// The kernel says what a row is: row_vector() gives four channels of one, of the tensor that is
+// named, always by a constant. Past the last row it repeats that: such a row is masked, or never
+// stored, and what lies there in memory need not be a number. Past the last channel it gives zeros.
 // Constants  HEAD_DIM, TX, TY, ROWS, KEYS, O_TILES, CHUNK, V_CHUNK: u32
 // @use common/logarithms.wgsl
+
+const Q_ROWS = 0u;
+const K_ROWS = 1u;
+const V_ROWS = 2u;
+const DO_ROWS = 3u;
 
 const THREADS = TX * TY;
 const OWN = TY * ROWS;
@@ -45,31 +50,31 @@ fn in_head(vector: vec4<f32>, d: u32) -> vec4<f32> {
 
 // An invocation stages the same channels of rows that lie equally far apart, so that the addresses
 // need one addition each.
-fn stage_own(second: bool, at: u32, own0: u32, d0: u32, lane: u32) {
+fn stage_own(tensor: u32, at: u32, own0: u32, d0: u32, lane: u32) {
   const STEP = THREADS / CHUNK;
   let row0 = lane % THREADS / CHUNK;
   let c = lane % CHUNK;
   for (var t = 0u; t < (OWN + STEP - 1u) / STEP; t++) {
     let row = row0 + t * STEP;
     if (OWN % STEP == 0u || row < OWN) {
-      A[row * CHUNK + (c + row % TY) % CHUNK] = own_vector(second, at, own0 + row, d0 + 4u * c);
+      A[row * CHUNK + (c + row % TY) % CHUNK] = row_vector(tensor, at, own0 + row, d0 + 4u * c);
     }
   }
 }
 
-fn stage_walked_chunk(second: bool, at: u32, walk0: u32, d0: u32, lane: u32) {
+fn stage_walked_chunk(tensor: u32, at: u32, walked0: u32, d0: u32, lane: u32) {
   const STEP = THREADS / CHUNK;
   let row0 = lane % THREADS / CHUNK;
   let c = lane % CHUNK;
   for (var t = 0u; t < (WALK + STEP - 1u) / STEP; t++) {
     let row = row0 + t * STEP;
     if (WALK % STEP == 0u || row < WALK) {
-      X[row * CHUNK + (c + row % TX) % CHUNK] = walked_vector(second, at, walk0 + row, d0 + 4u * c);
+      X[row * CHUNK + (c + row % TX) % CHUNK] = row_vector(tensor, at, walked0 + row, d0 + 4u * c);
     }
   }
 }
 
-fn stage_walked_rows(second: bool, at: u32, walk0: u32, lane: u32) {
+fn stage_walked_rows(tensor: u32, at: u32, walked0: u32, lane: u32) {
   let tx = lane % TX;
   let ty = lane % THREADS / TX;
   for (var t = 0u; t < (V_CHUNK + TY - 1u) / TY; t++) {
@@ -78,22 +83,22 @@ fn stage_walked_rows(second: bool, at: u32, walk0: u32, lane: u32) {
       for (var o = 0u; o < O_TILES; o++) { // @unroll
         // Row 4 s + e here is walked row s + TX e: the order in which A holds four weights a vector.
         X[row * CHANNELS + tx + TX * o] =
-            walked_vector(second, at, walk0 + row / 4u + row % 4u * TX, 4u * (tx + TX * o));
+            row_vector(tensor, at, walked0 + row / 4u + row % 4u * TX, 4u * (tx + TX * o));
       }
     }
   }
 }
 
 // scores += the products of owned and walked rows.
-fn add_products(scores: ptr<function, Scores>, second: bool, own_at: u32, own0: u32,
-                walk_at: u32, walk0: u32, lane: u32) {
+fn add_products(scores: ptr<function, Scores>, own_tensor: u32, own_at: u32, own0: u32,
+                walked_tensor: u32, walked_at: u32, walked0: u32, lane: u32) {
   let tx = lane % TX;
   let ty = lane % THREADS / TX;
   for (var part = 0u; part < (HEAD_DIM + 4u * CHUNK - 1u) / (4u * CHUNK); part++) { // @unroll
     let d0 = 4u * CHUNK * part;
     workgroupBarrier();  // nobody reads what A and X held any more
-    stage_own(second, own_at, own0, d0, lane);
-    stage_walked_chunk(second, walk_at, walk0, d0, lane);
+    stage_own(own_tensor, own_at, own0, d0, lane);
+    stage_walked_chunk(walked_tensor, walked_at, walked0, d0, lane);
     workgroupBarrier();  // the chunk is complete
     for (var c = 0u; c < CHUNK; c++) {
       let own_c = (c + ty) % CHUNK;
@@ -118,8 +123,8 @@ fn add_products(scores: ptr<function, Scores>, second: bool, own_at: u32, own0: 
 }
 
 // sums += weights times walked rows.
-fn accumulate(sums: ptr<function, Sums>, weights: ptr<function, Scores>, second: bool,
-              walk_at: u32, walk0: u32, lane: u32) {
+fn accumulate(sums: ptr<function, Sums>, weights: ptr<function, Scores>, tensor: u32,
+              walked_at: u32, walked0: u32, lane: u32) {
   let tx = lane % TX;
   let ty = lane % THREADS / TX;
   for (var q = 0u; q < KEYS / 4u; q++) { // @unroll
@@ -132,7 +137,7 @@ fn accumulate(sums: ptr<function, Sums>, weights: ptr<function, Scores>, second:
                         (*weights)[r * KEYS + 4u * q + 2u], (*weights)[r * KEYS + 4u * q + 3u]);
         }
       }
-      stage_walked_rows(second, walk_at, walk0 + 4u * TX * q + V_CHUNK / 4u * part, lane);
+      stage_walked_rows(tensor, walked_at, walked0 + 4u * TX * q + V_CHUNK / 4u * part, lane);
       workgroupBarrier();  // the weights and these rows are complete
       for (var s = 0u; s < V_CHUNK / 4u; s++) {
         let weight_s = (s + V_CHUNK / 4u * part + ty) % TX;
