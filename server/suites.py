@@ -314,11 +314,22 @@ FULL = _unique(
 
 # --- long ----------------------------------------------------------------------------------------
 
-# On a GPU the plan takes other tiles from T = 1536, 2048, 3072 and 6144 on: one size in each range,
-# ragged, with grouped heads. A software adapter takes the same tiles for all of them.
+# On a GPU the plan takes other tiles with the length and with the rows of all heads: one size in
+# each range, ragged, with grouped heads. A software adapter takes the same tiles for all of them.
+# Above T = 8192 a sample is judged.
+_LONG_SIZES = (  # B, T, H
+    (1, 1700, 2),
+    (1, 2100, 2),
+    (1, 6200, 2),
+    (1, 900, 16),
+    (4, 500, 16),
+    (12, 300, 16),
+    (1, 3100, 16),
+    (1, 8200, 8),
+)
 LONG = _unique(
-    Case(op=op, Tq=T, Tk=T, H=2, Hkv=1, D=D, dtype=dtype)
-    for T in (1700, 2100, 3100, 6200)
+    Case(op=op, B=B, Tq=T, Tk=T, H=H, Hkv=H // 2, D=D, dtype=dtype)
+    for B, T, H in _LONG_SIZES
     for D in (64, 128)
     for dtype in ("f32", "f16")
     for op in ("forward", "backward")

@@ -63,6 +63,11 @@ def traced(
             ["fa2_forward_rows", "fa2_dq_wide", "fa2_dkdv_wide"],
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            "backward:T=40,H=2,D=8,kernel=fa2_backward_joint",
+            ["fa2_forward_rows", "fa2_dqdkdv_wide"],
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_right_kernel_is_right_in_every_step_and_tracing_changes_no_bit(

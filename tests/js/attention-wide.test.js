@@ -47,7 +47,7 @@ test("the gradients share a grid unless each fills a GPU by itself", () => {
     [{ H: 16, Tq: 3072 }, "fa2_backward_wide"],
     [{ H: 15, Hkv: 5, Tq: 3072 }, "fa2_backward_joint"], // too few rows for two grids
     [{ H: 64, Tq: 3071 }, "fa2_backward_joint"],
-    [{ H: 64, Tq: 8192, D: 128 }, "fa2_backward_joint"],
+    [{ H: 16, Tq: 8192, D: 128 }, "fa2_backward_joint"],
     [{ H: 1, Hkv: 1, Tq: 64, D: 132 }, "fa2_backward_wide"],
   ])) {
     assert.equal(taken(spec), kernel, JSON.stringify(spec));

@@ -1,7 +1,7 @@
 """What the named suites hold."""
 
-import re
-from itertools import pairwise
+import json
+from itertools import product
 
 import pytest
 
@@ -52,14 +52,32 @@ def test_wide_heads_walk_over_several_tiles_of_keys() -> None:
 
 
 def test_long_has_a_size_in_each_range_of_the_tiles_that_a_gpu_takes() -> None:
-    text = (STATIC / "js" / "attention" / "kernels.json").read_text(encoding="utf-8")
-    bounds = {int(n) for n in re.findall(r'"minT": (\d+)', text)}
-    edges = [n for n in sorted(bounds) if n > 1025] + [8193]  # above that a sample is judged
-    for op in OPS:
-        for dtype in ("f32", "f16"):
-            cases = [c for c in suite("long") if (c.op, c.dtype, c.D) == (op, dtype, 128)]
-            for low, high in pairwise(edges):
-                assert any(low <= c.Tq < high and c.Tq % 64 for c in cases), (op, dtype, low, high)
+    """Together with ``full``, where a GPU meets the tiles for few rows."""
+    registry = json.loads((STATIC / "js" / "attention" / "kernels.json").read_text("utf-8"))
+    seen = 0
+    for kernel in registry["kernels"]:
+        for tile in kernel.get("tiles", []):
+            ranges = {name: tile.get(f"min{name}", 0) for name in ("T", "Rows")}
+            if tile.get("adapter") == "software" or not any(
+                f"{end}{name}" in tile for end in ("min", "max") for name in ranges
+            ):
+                continue
+            seen += 1
+            ops = ("forward",) if "forward" in kernel["name"] else ("backward",)
+            for op, dtype in product(ops, kernel.get("needs", {}).get("dtype", ["f32", "f16"])):
+                assert any(
+                    (c.op, c.dtype) == (op, dtype)
+                    and tile.get("minD", 1) <= c.D <= tile["maxD"]
+                    and c.Tq % 64
+                    and all(
+                        least <= size <= tile.get(f"max{name}", size)
+                        for (name, least), size in zip(
+                            ranges.items(), (max(c.Tq, c.Tk), c.B * c.H * c.Tq), strict=True
+                        )
+                    )
+                    for c in (*suite("long"), *suite("full"))
+                ), (kernel["name"], tile, dtype)
+    assert seen > 10
 
 
 @pytest.mark.parametrize("op", OPS)
