@@ -6,22 +6,23 @@
 //   dV = P^T dO                        (B, Tk, Hkv, HEAD_DIM), by strides
 //   dK = scale * dS^T Q                (B, Tk, Hkv, HEAD_DIM), by strides
 //
-// What fa2_dq_wide and fa2_dkdv_wide do in two grids. Where one of them has too few workgroups to
-// keep a GPU busy until its longest ones are done, those of the other fill the rest.
+// In one grid, since the workgroups for query rows fill a GPU while the last ones for keys end: two grids
+// take up to a third longer where rows are few, and are no faster where they are many.
 //
 // Grid       B * Hkv * ceil(Tk / BC) workgroups for keys, then B * H * ceil(Tq / BR) for query rows,
 //            of TX * TY invocations, folded; see common/grid.wgsl.
 // Constants  HEAD_DIM, TX, TY, ROWS, KEYS, O_TILES, CHUNK, V_CHUNK, BR = BC = TY ROWS: u32;
 //            CAUSAL: bool
 // Workgroup  A and X of common/wide.wgsl
-// Private    what the hungrier of the two needs: see fa2_dkdv_wide.wgsl
+// Private    2 ROWS KEYS scores and 8 ROWS O_TILES output elements per invocation, in registers
 // Requires   HEAD_DIM, all strides and offsets multiples of 4.
 //
 // Masking    row i sees the keys j < key_end(i), common/masking.wgsl; tiles that have no pair in
 //            common are never visited. A row without keys gets dQ = 0, a key that no row sees
 //            dK = dV = 0.
 // Error      f32 throughout; each sum is taken in the order of the keys, or of the rows.
-// Source     Dao 2023, arXiv:2307.08691, Algorithm 2, dQ with its two loops exchanged.
+// Source     Dao 2023, arXiv:2307.08691, Algorithm 2, dQ with its two loops exchanged: it
+//            needs no atomics then.
 //
 // @use storage
 // @use common/params.wgsl

@@ -60,11 +60,6 @@ def traced(
         ),
         pytest.param(
             "backward:T=40,H=2,D=8,kernel=fa2_backward_wide",
-            ["fa2_forward_rows", "fa2_dq_wide", "fa2_dkdv_wide"],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "backward:T=40,H=2,D=8,kernel=fa2_backward_joint",
             ["fa2_forward_rows", "fa2_dqdkdv_wide"],
             marks=pytest.mark.slow,
         ),

@@ -21,8 +21,7 @@ Tiles = partial(Mutant, file="common/wide.wgsl")
 Reduce = partial(Mutant, file="common/reduce_workgroup.wgsl")
 DkDv = partial(Mutant, file="common/dkdv_wide.wgsl")
 Dq = partial(Mutant, file="common/dq_wide.wgsl")
-Delta = partial(Mutant, file="fa2_dq_wide.wgsl")
-Joint = partial(Mutant, file="fa2_dqdkdv_wide.wgsl")
+Grid = partial(Mutant, file="fa2_dqdkdv_wide.wgsl")
 Terms = partial(Mutant, file="fa2_row_terms.wgsl")
 
 LONG = "forward:T=70,H=4,Hkv=2,D=12,kernel=fa2_forward_wide"  # three key tiles, ragged edges
@@ -30,7 +29,6 @@ DEEP = "forward:T=70,H=2,D=20,kernel=fa2_forward_wide"  # two chunks, the last o
 BLIND = "forward:Tq=45,Tk=19,H=2,D=8,kernel=fa2_forward_wide"  # the first 26 rows see no key
 HALF = "forward:T=70,H=2,D=12,dtype=f16,kernel=fa2_forward_wide"
 BACK = "backward:T=70,H=4,Hkv=2,D=12,kernel=fa2_backward_wide"
-JOINT = "backward:T=70,H=4,Hkv=2,D=12,kernel=fa2_backward_joint"
 LATE = "backward:Tq=45,Tk=70,H=4,Hkv=2,D=12,kernel=fa2_backward_wide"  # rows see 26 keys and more
 
 MUTANTS = [
@@ -66,28 +64,21 @@ MUTANTS = [
     DkDv("one head of the group", BACK, "g < params.group", "g < 1u", "dk: .* beyond"),
     Dq("K of another head", BACK, "item.h / params.group", "item.h % (params.H / params.group)",
        "dq: .* beyond"),
-    Delta("delta of own channels only", BACK, "sum_over_rows(&delta_i, tx, ty);", "",
-       "dq: .* beyond"),
-    Delta("delta not handed on", BACK, "{ delta[head + i] = delta_i[r]; }", "{ }", "dk: .* beyond"),
-    Delta("delta handed on as the first head's", BACK, "{ delta[head + i] = delta_i[r]; }",
-       "{ delta[i] = delta_i[r]; }", "dk: .* (beyond|changed)"),
-    Delta("delta by O of another head", BACK, "item.h * params.o_head",
-          "item.h / params.group * params.o_head", "dq: .* beyond"),
     Dq("later rows lose their last key tile", LATE, "key_end(min(i0 + OWN, params.Tq) - 1u)",
        "key_end(i0)", "dq: .* beyond"),
     Mutant("masked scores count", BACK, "return select(0.0, exp2(exponent), seen);",
            "return exp2(exponent);", "dq: .* beyond", "common/backward_wide.wgsl"),
-    Joint("query tiles counted on from those of keys", JOINT, "query_item(id - key_items, ",
+    Grid("query tiles counted on from those of keys", BACK, "query_item(id - key_items, ",
           "query_item(id, ", "dq: "),
-    Joint("as many key tiles as query heads have", JOINT, "(params.H / params.group)", "params.H",
+    Grid("as many key tiles as query heads have", BACK, "(params.H / params.group)", "params.H",
           "dq: "),
-    Joint("delta of other rows", JOINT, "lane / TX + TY * r", "lane % TX + TY * r",
+    Grid("delta of other rows", BACK, "lane / TX + TY * r", "lane % TX + TY * r",
           "dq: .* beyond"),
-    Joint("rows of LSE and delta swapped", JOINT, "row_terms[at].x", "row_terms[at].y", "dq: "),
-    Terms("LSE in base e", JOINT, "LSE[at] * LOG2_E", "LSE[at]", "dq: .* beyond"),
-    Terms("delta by dO of another head", JOINT, "item.h * params.do_head",
+    Grid("rows of LSE and delta swapped", BACK, "row_terms[at].x", "row_terms[at].y", "dq: "),
+    Terms("LSE in base e", BACK, "LSE[at] * LOG2_E", "LSE[at]", "dq: .* beyond"),
+    Terms("delta by dO of another head", BACK, "item.h * params.do_head",
           "item.h / params.group * params.do_head", "dq: .* beyond"),
-    Terms("terms of the last rows missing", JOINT, "i >= params.Tq", "i + 1u >= params.Tq", "dq: "),
+    Terms("terms of the last rows missing", BACK, "i >= params.Tq", "i + 1u >= params.Tq", "dq: "),
 ]  # fmt: skip
 
 

@@ -77,12 +77,15 @@ test("bytes of each buffer of a backward, counted anew", () => {
   assert.deepEqual([packed.dq, packed.dk, packed.q], [rows, 4 * 2 * 70 * 2 * 5, undefined]);
 });
 
-test("fa2 allocates 4 bytes a row beside its uniforms, whatever the head size and the keys", () => {
+test("fa2 allocates 4 or 8 bytes a row beside its uniforms, whatever the head size and the keys", () => {
   for (const changes of [{}, { D: 256 }, { Tk: 4000 }, { Tq: 9999 }, { B: 7 }, { attn: true }]) {
     const { B, H, Tq } = { ...SPEC, ...changes };
     const plan = planOf(changes);
-    assert.deepEqual(plan.scratch, { delta: 4 * B * H * Tq });
-    assert.equal(plan.scratchBytes, 4 * B * H * Tq);
+    const rows = B * H * Tq;
+    const scratch =
+      plan.kernel === "fa2_backward_wide" ? { row_terms: 8 * rows } : { delta: 4 * rows };
+    assert.deepEqual(plan.scratch, scratch);
+    assert.equal(plan.scratchBytes, Object.values(scratch)[0]);
     assert.equal(plan.ownBytes, plan.scratchBytes + plan.passes.length * UNIFORM);
   }
 });

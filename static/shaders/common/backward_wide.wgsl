@@ -1,4 +1,4 @@
-// common/backward_wide.wgsl: the rows and the weights that all kernels of the wide backward share.
+// common/backward_wide.wgsl: what dq_wide.wgsl and dkdv_wide.wgsl have in common.
 // @use common/params.wgsl
 // @use common/wide.wgsl
 

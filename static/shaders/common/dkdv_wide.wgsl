@@ -1,4 +1,4 @@
-// common/dkdv_wide.wgsl: dK and dV of one tile of keys, for the kernels of the wide backward.
+// common/dkdv_wide.wgsl: dK and dV of one tile of keys, for fa2_dqdkdv_wide.
 //
 // The sums run over the query rows of every head of the group that shares the key head, all inside
 // the workgroup and always in the same order: no atomics, and the same bits at every run.

@@ -1,4 +1,4 @@
-// common/dq_wide.wgsl: dQ of one tile of query rows, for the kernels of the wide backward.
+// common/dq_wide.wgsl: dQ of one tile of query rows, for fa2_dqdkdv_wide.
 //
 // The kernel gives LSE(i) log2(e) by row_lse(at), `at` counting the query rows of all heads.
 // @use common/params.wgsl
