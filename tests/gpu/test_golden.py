@@ -31,6 +31,24 @@ def test_a_case_passes_or_is_refused_for_what_it_needs(case: GoldenCase, harness
     assert outcome.checks.keys() == case.expected.keys() - {"dbias"}
 
 
+@pytest.mark.parametrize("kernel", ["fa2_forward_wide", "fa2_forward", "baseline"])
+def test_attn_is_right_to_the_last_digit_whichever_kernel_gave_the_lse(
+    harness: Harness, kernel: str
+) -> None:
+    """Scores of 4000: an LSE, rounded, leaves attn three digits."""
+    cases = [
+        case
+        for case in CASES
+        if str(case).startswith("ort/lit_") and case.needs.isdisjoint(LACKING)
+    ]
+    outcomes = {str(case): run_case(harness, case, kernel) for case in cases}
+    ran = {name: outcome for name, outcome in outcomes.items() if outcome.status != "refused"}
+    assert len(ran) >= 4
+    for name, outcome in ran.items():
+        assert outcome.status == "pass", f"{name}: {outcome.message}"
+        assert "attn" in outcome.checks, name
+
+
 def test_the_baseline_agrees_with_published_gradients(harness: Harness) -> None:
     (case,) = (case for case in CASES if str(case) == "torch/gqa_H9_kv3_T20_hd5")
     outcome = run_case(harness, case, "baseline")

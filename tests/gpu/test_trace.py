@@ -107,7 +107,9 @@ def test_a_broken_forward_parts_where_it_is_broken(
 
 
 def test_where_attn_alone_is_wrong_the_kernel_that_writes_it_is_named(harness: Harness) -> None:
-    past_the_end = edited("if (j < ends[r])", "if (j <= ends[r])", "attn_writeback.wgsl")
+    past_the_end = edited(
+        "vec4<u32>(j[n]) < ends", "vec4<u32>(j[n]) <= ends", "attn_writeback.wgsl"
+    )
     found, said = traced(harness, FORWARD.replace("kernel", "attn=1,kernel"), past_the_end)
     assert found.departure is None
     assert "Only attn is wrong, and no traced kernel writes it: attn_writeback computes" in said

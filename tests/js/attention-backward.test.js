@@ -52,7 +52,7 @@ test("fa2 runs delta, then dK and dV by key tiles, then dQ by query tiles", () =
 test("the baseline makes attn and dscores, unless the caller has attn from the forward", () => {
   const plan = planOf({}, "baseline");
   const rest = ["attn_dscores", "attn_dq", "attn_dk", "attn_dv"];
-  assert.deepEqual(names(plan), ["attn_writeback", ...rest]);
+  assert.deepEqual(names(plan), ["attn_recompute", ...rest]);
   assert.equal(plan.tile, null);
   const matrix = 4 * 2 * 6 * 70 * 110;
   assert.deepEqual(plan.scratch, { attn: matrix, dscores: matrix });
