@@ -314,18 +314,15 @@ FULL = _unique(
 
 # --- long ----------------------------------------------------------------------------------------
 
-# On a GPU the plan takes other tiles with the length and with the rows of all heads: one size in
-# each range, ragged, with grouped heads. A software adapter takes the same tiles for all of them.
-# Above T = 8192 a sample is judged.
+# On a GPU the plan takes other tiles with the length and with the rows of all heads: a size in each
+# range, ragged, with grouped heads. A software adapter takes the same tiles for all of them.
 _LONG_SIZES = (  # B, T, H
-    (1, 1700, 2),
-    (1, 2100, 2),
-    (1, 6200, 2),
+    (1, 2100, 2),  # few rows in long heads
     (1, 900, 16),
     (4, 500, 16),
-    (12, 300, 16),
+    (12, 300, 16),  # many rows in short heads
     (1, 3100, 16),
-    (1, 8200, 8),
+    (1, 8200, 8),  # the longest, of which a sample is judged
 )
 LONG = _unique(
     Case(op=op, B=B, Tq=T, Tk=T, H=H, Hkv=H // 2, D=D, dtype=dtype)

@@ -11,7 +11,7 @@ than ``MOST_NUMBERS`` allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,7 +37,7 @@ KINDS = {"S": 1, "m": 2, "alpha": 3, "P": 4, "l": 5, "O": 6}
 """Of the forward, as `common/trace.wgsl` numbers them."""
 BACKWARD_KINDS = {"L": 1, "delta": 2, "P": 3, "dP": 4, "dS": 5}
 PASSES = {"dQ": 16, "dK, dV": 32}
-MARKS = {"dQ": "_dq", "dK, dV": "_dkdv"}
+MARKS = {"dQ": "dq", "dK, dV": "dkdv"}
 """In the names of the kernels."""
 FORWARD = "forward"
 MOST_ROWS = 4 * LARGEST_TILE
@@ -146,10 +146,21 @@ def trace_of(
     if any("forward" in kernel for kernel in traced):
         steps, left_out = _forward(told, tile, bounds)
     if case.op == "backward":
-        kinds = [kind for kind, mark in MARKS.items() if any(mark in name for name in traced)]
-        steps += _backward(told, truth.pair_of(*place, told.keys), bounds, kinds)
+        steps += _backward(told, truth.pair_of(*place, told.keys), bounds, backward_kinds(traced))
     departure = departure_of(steps, told.rows[0])
     return Trace(told, tuple(traced), steps, departure, left_out, tile.v, values(told))
+
+
+def backward_kinds(traced: Iterable[str]) -> list[str]:
+    """What kernels of these names compute of a backward.
+
+    >>> backward_kinds(["fa2_forward_rows", "fa2_dqdkdv_wide"])
+    ['dQ', 'dK, dV']
+    >>> backward_kinds(["fa2_dkdv"])
+    ['dK, dV']
+    """
+    names = list(traced)
+    return [kind for kind, mark in MARKS.items() if any(mark in name for name in names)]
 
 
 def _check(case: Case, told: Told) -> None:

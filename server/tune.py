@@ -55,8 +55,9 @@ def ranges(case: Case, measured: Iterable[Case]) -> dict[str, Any]:
     """The conditions of a row: the sizes that this case stands for among those measured.
 
     Between two lengths the border lies at their geometric mean; the longest stands for all longer
-    ones. A head size stands for those above half of it. Few queries over many keys, or the reverse,
-    want other kernels than as many of both: neither stands for the other.
+    ones. So it is with the rows of all heads, which decide on a GPU how large a tile may be. A head
+    size stands for those above half of it. Few queries over many keys, or the reverse, want other
+    kernels than as many of both: neither stands for the other.
 
     >>> cases = [Case.parse(f"forward:T={T},D=64") for T in (512, 2048, 8192)]
     >>> found = ranges(cases[1], cases)
@@ -67,16 +68,16 @@ def ranges(case: Case, measured: Iterable[Case]) -> dict[str, Any]:
     64
     """
     alike = [other for other in measured if _kind(other) == _kind(case)]
-    lengths = sorted({_length(other) for other in alike})
-    own = lengths.index(_length(case))
     conditions: dict[str, Any] = {"minD": case.D // 2 + 1, "maxD": case.D}
-    if own > 0:
-        least = math.isqrt(lengths[own - 1] * lengths[own]) + 1
-        conditions["minT"] = least
-        if case.Tq == case.Tk:
-            conditions["minTq"] = conditions["minTk"] = math.isqrt(least)
-    if own + 1 < len(lengths):
-        conditions["maxT"] = math.isqrt(lengths[own] * lengths[own + 1])
+    for name, size in (("T", _length), ("Rows", _rows)):
+        sizes = sorted({size(other) for other in alike})
+        own = sizes.index(size(case))
+        if own > 0:
+            conditions[f"min{name}"] = math.isqrt(sizes[own - 1] * sizes[own]) + 1
+        if own + 1 < len(sizes):
+            conditions[f"max{name}"] = math.isqrt(sizes[own] * sizes[own + 1])
+    if "minT" in conditions and case.Tq == case.Tk:
+        conditions["minTq"] = conditions["minTk"] = math.isqrt(conditions["minT"])
     if case.Tq != case.Tk:
         conditions["maxTq" if case.Tq < case.Tk else "maxTk"] = math.isqrt(case.Tq * case.Tk)
     return {**conditions, "dtype": [case.dtype], "causal": case.causal}
@@ -88,6 +89,10 @@ def _kind(case: Case) -> tuple[object, ...]:
 
 def _length(case: Case) -> int:
     return max(case.Tq, case.Tk)
+
+
+def _rows(case: Case) -> int:
+    return case.B * case.H * case.Tq
 
 
 def reason(found: Found) -> str:

@@ -23,7 +23,7 @@
 @compute @workgroup_size(INVOCATIONS)
 fn attn_dv(@builtin(workgroup_id) workgroup: vec3<u32>,
            @builtin(local_invocation_index) lane: u32) {
-  let item = key_item_of(workgroup, (params.Tk * HEAD_DIM + INVOCATIONS - 1u) / INVOCATIONS);
+  let item = key_item_of(workgroup);
   let element = item.tile * INVOCATIONS + lane;
   let j = element / HEAD_DIM;
   let d = element % HEAD_DIM;

@@ -21,7 +21,7 @@
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
-// @use common/outer.wgsl
+// @use common/scores.wgsl
 
 @group(0) @binding(5) var<storage, read> LSE: array<f32>;
 @group(0) @binding(11) var<storage, read_write> attn: array<f32>;
@@ -49,21 +49,9 @@ fn attn_recompute(@builtin(workgroup_id) workgroup: vec3<u32>,
   let ends = key_end4(i);
   let q_at = params.q_offset + item.b * params.q_batch + item.h * params.q_head;
   let k_at = params.k_offset + item.b * params.k_batch + item.h / params.group * params.k_head;
-  // Rows and keys past the end are read as the last one and not stored.
-  let i_last = params.Tq - 1u;
-  let j_last = params.Tk - 1u;
-  let q_row = q_at + params.q_row * min(vec4<u32>(i, i + 1u, i + 2u, i + 3u), vec4<u32>(i_last));
-  let k_row = k_at + params.k_row
-      * min(vec4<u32>(j, j + TX, j + 2u * TX, j + 3u * TX), vec4<u32>(j_last));
-
-  var S = mat4x4<f32>();
-  for (var d = 0u; d < HEAD_DIM; d++) {
-    S += outer(vec4<f32>(q_element(q_row.x + d), q_element(q_row.y + d),
-                         q_element(q_row.z + d), q_element(q_row.w + d)),
-               vec4<f32>(k_element(k_row.x + d), k_element(k_row.y + d),
-                         k_element(k_row.z + d), k_element(k_row.w + d)));
-  }
-  S = S * params.scale;
+  let rows = rows_at(q_at, params.q_row, vec4<u32>(i, i + 1u, i + 2u, i + 3u), params.Tq);
+  let keys = vec4<u32>(j, j + TX, j + 2u * TX, j + 3u * TX);
+  let S = scores_of(rows, rows_at(k_at, params.k_row, keys, params.Tk), 1.0) * params.scale;
   let bh = item.b * params.H + item.h;
   store_key(S[0], j, i, bh, ends);
   store_key(S[1], j + TX, i, bh, ends);

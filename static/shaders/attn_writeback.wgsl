@@ -23,15 +23,13 @@
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
-// @use common/outer.wgsl
+// @use common/scores.wgsl
 
 @group(0) @binding(11) var<storage, read_write> attn: array<f32>;
 
 var<workgroup> row_part: array<vec4<f32>, TY * TX>;  // [ty][tx] maxima, then sums
 
 const_assert BR == 4u * TY && BC == 4u * TX;
-
-fn scaled_q(at: u32) -> f32 { return q_element(at) * params.scale; }
 
 // exp(s - m), and 0 for what is not seen, which never reaches exp.
 fn weigh(s: vec4<f32>, m: vec4<f32>, seen: vec4<bool>) -> vec4<f32> {
@@ -58,9 +56,7 @@ fn attn_writeback(@builtin(workgroup_id) workgroup: vec3<u32>,
   let last_end = key_end(min(i0 + BR, params.Tq) - 1u);  // no row of the tile sees this key or a later one
   let q_at = params.q_offset + item.b * params.q_batch + item.h * params.q_head;
   let k_at = params.k_offset + item.b * params.k_batch + item.h / params.group * params.k_head;
-  // Rows and keys past the end are read as the last one and not stored.
-  let q_row = q_at + params.q_row
-      * min(vec4<u32>(i, i + 1u, i + 2u, i + 3u), vec4<u32>(params.Tq - 1u));
+  let rows = rows_at(q_at, params.q_row, vec4<u32>(i, i + 1u, i + 2u, i + 3u), params.Tq);
   let attn_at = (item.b * params.H + item.h) * params.Tq;
 
   var m_i = vec4<f32>(SCORE_FLOOR);
@@ -71,15 +67,11 @@ fn attn_writeback(@builtin(workgroup_id) workgroup: vec3<u32>,
     for (var j0 = 0u; j0 < params.Tk; j0 += BC) {
       if (sweep == 0u && j0 >= last_end) { break; }
       let j = j0 + tx + TX * vec4<u32>(0u, 1u, 2u, 3u);
-      let k_row = k_at + params.k_row * min(j, vec4<u32>(params.Tk - 1u));
       var S = mat4x4<f32>();  // of tiles that nobody sees: zeros
       if (j0 < last_end) {
-        for (var d = 0u; d < HEAD_DIM; d++) {
-          S += outer(vec4<f32>(scaled_q(q_row.x + d), scaled_q(q_row.y + d),
-                               scaled_q(q_row.z + d), scaled_q(q_row.w + d)),
-                     vec4<f32>(k_element(k_row.x + d), k_element(k_row.y + d),
-                               k_element(k_row.z + d), k_element(k_row.w + d)));
-        }
+        // The scale goes into Q: of scale * s - m a compiler may make one instruction, and then s is
+        // rounded in another way than m was.
+        S = scores_of(rows, rows_at(k_at, params.k_row, j, params.Tk), params.scale);
       }
       for (var n = 0u; n < 4u; n++) { // @unroll
         let seen = vec4<u32>(j[n]) < ends;

@@ -70,7 +70,7 @@ fn store_tile(dk: mat4x4<f32>, dv: mat4x4<f32>, d: u32, j: u32, dk_at: u32, dv_a
 @compute @workgroup_size(TX * TY)
 fn fa2_dkdv(@builtin(workgroup_id) workgroup: vec3<u32>,
             @builtin(local_invocation_index) lane: u32) {
-  let item = key_item_of(workgroup, (params.Tk + BC - 1u) / BC);
+  let item = key_item_of(workgroup);
   if (item.exists) { process(item, lane % TX, lane / TX); }  // uniform: barriers follow
 }
 

@@ -37,7 +37,7 @@ const_assert BR <= THREADS;  // an invocation a row fetches LSE and delta
 @compute @workgroup_size(THREADS)
 fn fa2_dkdv_matrix(@builtin(workgroup_id) workgroup: vec3<u32>,
                    @builtin(local_invocation_index) index: u32) {
-  let item = key_item_of(workgroup, (params.Tk + BC - 1u) / BC);
+  let item = key_item_of(workgroup);
   if (!item.exists) { return; }  // the whole workgroup alike: barriers follow
   let h0 = item.h * params.group;
   let q_at = (params.q_offset + item.b * params.q_batch + h0 * params.q_head) / 8u;

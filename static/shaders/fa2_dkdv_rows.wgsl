@@ -41,7 +41,7 @@ fn load_walked(values: bool, at: u32) -> vec4<f32> {
 @compute @workgroup_size(LANES)
 fn fa2_dkdv_rows(@builtin(workgroup_id) workgroup: vec3<u32>,
                  @builtin(local_invocation_index) lane: u32) {
-  let item = key_item_of(workgroup, (params.Tk + BC - 1u) / BC);
+  let item = key_item_of(workgroup);
   if (!item.exists) { return; }
   let k_at = params.k_offset + item.b * params.k_batch + item.h * params.k_head;
   let v_at = params.v_offset + item.b * params.v_batch + item.h * params.v_head;

@@ -31,14 +31,7 @@
 // @use common/dq_wide.wgsl
 // @use common/dkdv_wide.wgsl
 
-// LSE log2(e) and delta of each query row, by fa2_row_terms: in one buffer, since eight are what
-// every device binds.
-@group(0) @binding(16) var<storage, read> row_terms: array<vec2<f32>>;
-
 const_assert BR == OWN && BC == OWN;
-
-fn row_lse(at: u32) -> f32 { return row_terms[at].x; }
-fn row_delta(at: u32) -> f32 { return row_terms[at].y; }
 
 @compute @workgroup_size(TX * TY)
 fn fa2_dqdkdv_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
@@ -47,15 +40,8 @@ fn fa2_dqdkdv_wide(@builtin(workgroup_id) workgroup: vec3<u32>,
   if (id >= params.end_workgroup) { return; }  // the whole workgroup
   let key_items = params.B * (params.H / params.group) * ((params.Tk + BC - 1u) / BC);
   if (id < key_items) {  // the longest first
-    dkdv_tile(key_item(id, true), lane);
-    return;
+    dkdv_tile(key_item(id), lane);
+  } else {
+    dq_tile(query_item(id - key_items, (params.Tq + BR - 1u) / BR), lane);
   }
-  let item = query_item(id - key_items, (params.Tq + BR - 1u) / BR, true);
-  let head = (item.b * params.H + item.h) * params.Tq;
-  var delta_i = RowValues();
-  for (var r = 0u; r < ROWS; r++) { // @unroll
-    let i = min(item.tile * BR + lane / TX + TY * r, params.Tq - 1u);
-    delta_i[r] = row_delta(head + i);
-  }
-  dq_tile(item, delta_i, lane);
 }

@@ -10,7 +10,7 @@
 // Requires   HEAD_DIM, the strides and offsets of O and dO multiples of 4.
 //
 // Masking    none: a row without keys has O = 0, so its delta is 0.
-// Error      f32; a sum of HEAD_DIM products.
+// Error      f32; a sum of HEAD_DIM products; adds the rounding of LSE log2(e), 2^-24 relative.
 // Source     Dao 2023, arXiv:2307.08691, Algorithm 2, line 4.
 //
 // @use storage

@@ -41,14 +41,14 @@ class Mutant:
 def both_tests(
     mutants: Sequence[Mutant], kernels: str = ""
 ) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Two tests of a file: that the shipped kernels (in whose names is ``kernels``) pass what the
-    broken ones must fail, and that each broken one fails."""
+    """Two tests of a file: that the shipped kernels (one of whose names has ``kernels``) pass what
+    the broken ones must fail, and that each broken one fails."""
 
     @pytest.mark.parametrize("case", sorted({mutant.case for mutant in mutants}))
     def shipped(harness: Harness, case: str) -> None:
         report = harness.run(case)
         assert report.status == "pass", report.message
-        assert all(re.search(kernels, ran["kernel"]) for ran in report.passes), report.passes
+        assert any(kernels in ran["kernel"] for ran in report.passes), report.passes
 
     @pytest.mark.parametrize("mutant", mutants, ids=lambda mutant: mutant.name)
     def broken(harness: Harness, mutant: Mutant) -> None:

@@ -213,6 +213,22 @@ MUTANTS = [
         SHARED,
     ),
     Mutant(
+        "baseline: attn against the LSE of the first row",
+        SLOW,
+        "exp(s[r] - LSE[at])",
+        "exp(s[r] - LSE[bh * params.Tq])",
+        "dq: .* beyond",
+        "attn_recompute.wgsl",
+    ),
+    Mutant(
+        "baseline: attn without scale",
+        SLOW,
+        "1.0) * params.scale;",
+        "1.0);",
+        "dq: .* beyond",
+        "attn_recompute.wgsl",
+    ),
+    Mutant(
         "baseline: delta forgotten",
         SLOW,
         "(dscores[row + j] - delta)",

@@ -315,6 +315,22 @@ MUTANTS = [
         ATTN,
     ),
     Mutant(
+        "attn: rescale of the sum lost",
+        "forward:T=70,H=2,D=8,attn=1,dist=growing,kernel=fa2_forward",
+        "l_i * exp(m_i - m_new) + weigh",
+        "l_i + weigh",
+        "attn: .* beyond",
+        ATTN,
+    ),
+    Mutant(
+        "attn: a row without keys divides by 0",
+        "forward:Tq=45,Tk=19,H=2,D=8,attn=1,kernel=fa2_forward",
+        "l_i = select(vec4<f32>(1.0), l_i, l_i > vec4<f32>());",
+        "",
+        "attn: .* not finite",
+        ATTN,
+    ),
+    Mutant(
         "attn by the sum of own keys",
         WITH_ATTN,
         "l_i += row_part[ty * TX + t];",

@@ -79,6 +79,8 @@ def test_a_right_kernel_is_right_in_every_step_and_tracing_changes_no_bit(
     assert harness.last_done.traced == kernels
     assert said.startswith("Right in every step: "), said
     assert all(q.told.any() for step in found.steps for q in step.quantities.values())
+    kinds = {"forward", "dQ", "dK, dV"} if case.startswith("backward") else {"forward"}
+    assert {step.kind for step in found.steps} == kinds
     for name, array in untraced.items():
         np.testing.assert_array_equal(array, harness.last_outputs[name], err_msg=name)
 
@@ -119,6 +121,21 @@ def test_where_attn_alone_is_wrong_the_kernel_that_writes_it_is_named(harness: H
 def test_a_broken_backward_parts_in_its_own_kernel(harness: Harness) -> None:
     forgotten = edited("p * (dp - delta", "p * (dp - 0.0 * delta", "fa2_dkdv.wgsl")
     found, said = traced(harness, BACKWARD, forgotten, b=0, h=2, j_tile=0)
+    assert found.departure is not None
+    assert found.steps[found.departure.step].kind == "dK, dV"
+    assert found.departure.quantity == "dS"
+    assert said.endswith("delta is not subtracted."), said
+
+
+@pytest.mark.slow
+def test_a_broken_tile_of_keys_is_found_in_the_grid_of_all_gradients(harness: Harness) -> None:
+    forgotten = edited(
+        "(dS[r * KEYS + n] - delta_i)",
+        "(dS[r * KEYS + n] - 0.0 * delta_i)",
+        "common/dkdv_wide.wgsl",
+    )
+    case = "backward:T=40,H=2,D=8,kernel=fa2_backward_wide"
+    found, said = traced(harness, case, forgotten, b=0, h=1, j_tile=0)
     assert found.departure is not None
     assert found.steps[found.departure.step].kind == "dK, dV"
     assert found.departure.quantity == "dS"

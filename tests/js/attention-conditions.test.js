@@ -31,7 +31,7 @@ const why = (conditions, spec = {}, facts = gpu(), tensors = ["q", "k", "v", "o"
   unmet(/** @type {any} */ (conditions), completeSpec({ ...SPEC, ...spec }), facts, tensors);
 
 test("every bound of the request holds at its value and not beyond it", () => {
-  const values = { D: 64, T: 300, Tq: 100, Tk: 300, Heads: 8 };
+  const values = { D: 64, T: 300, Tq: 100, Tk: 300, Heads: 8, Rows: 800 };
   for (const [name, value] of Object.entries(values)) {
     assert.equal(why({ [`min${name}`]: value, [`max${name}`]: value }), null);
     assert.equal(why({ [`min${name}`]: value + 1 }), `${name}=${value}: takes ${value + 1} and up`);
@@ -139,7 +139,7 @@ test("auto passes over a kernel that does not fit; named, it is refused with its
 });
 
 test("the names of conditions are told apart from constants", () => {
-  for (const name of ["minHeads", "maxTk", "align", "matrix"]) {
+  for (const name of ["minHeads", "maxRows", "maxTk", "align", "matrix"]) {
     assert.ok(CONDITION_NAMES.includes(name));
   }
   assert.ok(CONDITION_NAMES.every((name) => /^[a-z]/.test(name)));

@@ -109,6 +109,17 @@ test("all entry points of a text note who calls", () => {
   assert.equal(two.match(/dbg_invocation = /g)?.length, 2);
 });
 
+test("lines that tell state may stand in any file of a kernel", () => {
+  const pass = (/** @type {string} */ kernel) => ({ kernel, file: `${kernel}.wgsl`, bindings: [] });
+  const texts = (/** @type {string[]} */ ...files) =>
+    Object.fromEntries(files.map((file) => [file, SHADERS[file]]));
+  const joint = texts("fa2_dqdkdv_wide.wgsl", "common/dq_wide.wgsl", "common/dkdv_wide.wgsl");
+  const found = instrumented(pass("fa2_dqdkdv_wide"), joint, true, 9);
+  assert.deepEqual([found?.trace, found?.also], [true, [TRACE_FILE]]);
+  const terms = texts("fa2_row_terms.wgsl", "common/grid.wgsl");
+  assert.equal(instrumented(pass("fa2_row_terms"), terms, true, 9), null);
+});
+
 test("a buffer too many for the device is refused by name, with both numbers", () => {
   const bindings = Array.from({ length: 8 }, (_, n) => ({ name: "q", binding: n, access: "read" }));
   const pass = { kernel: "fa2_dkdv", file: "k.wgsl", bindings };

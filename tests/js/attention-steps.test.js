@@ -46,6 +46,33 @@ test("steps cover every workgroup of every pass once, in order", () => {
   assert.equal(cutPlan(plan, 65535, Number.POSITIVE_INFINITY).length, 2);
 });
 
+test("workgroups of a grid that do unlike work are cut by their work, not by their number", () => {
+  const facts = factsOf({ limits: DEFAULT_LIMITS, info: /** @type {any} */ ({ vendor: "amd" }) });
+  for (const Hkv of [32, 8, 1]) {
+    const spec = { op: "backward", Tq: 4096, D: 64, H: 32, Hkv, causal: false };
+    const plan = buildPlan(/** @type {any} */ (spec), facts);
+    const [, { parts, work, workgroups }] = plan.passes;
+    assert.equal(parts.length, 2);
+    assert.equal(parts[0].workgroups + parts[1].workgroups, workgroups);
+    assert.equal(parts[0].work + parts[1].work, work);
+    const largest = parts[0].work / parts[0].workgroups;
+    for (const count of [2, 7, 100, 5000]) {
+      const most = work / count;
+      const slices = cutPlan(plan, 65535, most).filter(({ pass }) => pass === 1);
+      assert.ok(slices.every((slice) => slice.work > 0 && slice.work <= most + largest));
+      assert.equal(slices[0].first, 0);
+      assert.equal(slices[slices.length - 1].end, workgroups);
+      assert.ok(
+        slices.every(
+          ({ first, end }, n) => n === 0 || (first === slices[n - 1].end && end > first),
+        ),
+      );
+      const sum = slices.reduce((all, slice) => all + slice.work, 0);
+      assert.ok(Math.abs(sum / work - 1) < 1e-12);
+    }
+  }
+});
+
 test("a step without work is refused", () => {
   const plan = buildPlan({ Tq: 4, D: 4 }, factsOf({ limits: DEFAULT_LIMITS }));
   for (const maxWork of [0, -1, Number.NaN])

@@ -236,6 +236,14 @@ export type Pass = {
      * floating-point operations of its matrix products, about
      */
     work: number;
+    /**
+     * runs of workgroups with alike work, in
+     * order, which make up both
+     */
+    parts: readonly {
+        workgroups: number;
+        work: number;
+    }[];
 };
 export type TensorName = "q" | "k" | "v" | "o" | "lse" | "attn" | "do" | "dq" | "dk" | "dv" | "delta" | "dscores" | "o_part" | "ml_part" | "row_terms" | "dbg";
 export type Plan = {

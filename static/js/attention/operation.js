@@ -46,14 +46,14 @@ export function createOperation(device, memory, plan, compiled, shaderSha256, on
   );
 
   /**
-   * One Params for each slice. As many slices of each pass are always the same ones: their uniform is
-   * made once, however often and by whatever bound they are asked for.
+   * One Params for each slice. The uniform of the same slices is made once, however often and by
+   * whatever bound they are asked for.
    * @type {Map<string, GPUBuffer>}
    */
   const uniforms = new Map();
   /** @param {readonly Slice[]} slices */
   const uniformOf = (slices) => {
-    const key = plan.passes.map((_, n) => slices.filter(({ pass }) => pass === n).length).join();
+    const key = slices.map(({ pass, first }) => `${pass}:${first}`).join();
     const known = uniforms.get(key);
     if (known !== undefined) return known;
     const bytes = new ArrayBuffer(PARAMS_STRIDE * slices.length);

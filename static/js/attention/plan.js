@@ -100,13 +100,18 @@ function buildPass({ row, ...text }, spec, slices) {
     const name = /** @type {TensorName} */ (key);
     return { name, binding: BINDINGS[name], access };
   });
+  const names = { ...sizes, visible_pairs: visiblePairs(spec) };
   return {
     kernel: row.name,
     file: row.file,
     ...text,
     bindings,
     workgroups,
-    work: evaluateSize(row.work, { ...sizes, visible_pairs: visiblePairs(spec) }),
+    work: evaluateSize(row.work, names),
+    parts: (row.parts ?? [row]).map((part) => ({
+      workgroups: evaluateSize(part.workgroups, names),
+      work: evaluateSize(part.work, names),
+    })),
   };
 }
 

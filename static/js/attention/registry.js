@@ -51,6 +51,8 @@ import { shownWord } from "./shown.js";
  * @property {Record<string, string>} workgroupMemory a size in bytes for every array there
  * @property {string} workgroups a size: workgroups of the whole grid
  * @property {string} work a size: floating-point operations of its matrix products
+ * @property {{workgroups: string, work: string}[]} [parts] where the workgroups of a grid differ: runs
+ *   of alike ones, in their order, which make up both
  * @typedef {Conditions & {role: string, enable?: string[],
  *   workgroupMemory?: Record<string, string>}} RoleFile a file that plays a role, where its
  *   conditions hold, and what it needs beside the kernel's own

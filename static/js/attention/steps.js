@@ -13,7 +13,7 @@ import { shown } from "./shown.js";
  * @property {number} pass index into plan.passes
  * @property {number} first
  * @property {number} end
- * @property {number} work floating-point operations, about: an equal share of the pass
+ * @property {number} work floating-point operations, about: alike for all workgroups of a part
  * @property {[number, number]} grid workgroups in x and y; x · y ≥ end − first
  */
 
@@ -28,15 +28,42 @@ export function cutPlan(plan, dimension, maxWork) {
   if (typeof maxWork !== "number" || !(maxWork > 0)) {
     throw new SpecError(`maxWork=${shown(maxWork)}: must be a positive number`);
   }
-  return plan.passes.flatMap(({ workgroups, work }, pass) => {
-    const parts = Math.min(workgroups, Math.max(1, Math.ceil(work / maxWork)));
-    return Array.from({ length: parts }, (_, n) => {
-      const first = Math.floor((workgroups * n) / parts);
-      const end = Math.floor((workgroups * (n + 1)) / parts);
-      const share = (work * (end - first)) / workgroups;
+  return plan.passes.flatMap(({ workgroups, work, parts }, pass) => {
+    const count = Math.min(workgroups, Math.max(1, Math.ceil(work / maxWork)));
+    const borders = Array.from({ length: count }, (_, n) => workgroupAt(parts, (work * n) / count));
+    // Where a workgroup is larger than a slice should be, several borders fall on the same one.
+    const firsts = [...new Set(borders)];
+    return firsts.map((first, n) => {
+      const end = firsts[n + 1] ?? workgroups;
+      const share = workOf(parts, end) - workOf(parts, first);
       return { pass, first, end, work: share, grid: foldGrid(end - first, dimension) };
     });
   });
+}
+
+/**
+ * The workgroup before which so much work is done, the nearest one.
+ * @param {Plan["passes"][number]["parts"]} parts @param {number} work less than all of it
+ */
+function workgroupAt(parts, work) {
+  let before = 0;
+  let left = work;
+  for (const part of parts) {
+    if (left < part.work) return before + Math.round((part.workgroups * left) / part.work);
+    before += part.workgroups;
+    left -= part.work;
+  }
+  return 0; // a pass without work is not cut
+}
+
+/** The work of all workgroups before one. @param {Plan["passes"][number]["parts"]} parts @param {number} end */
+function workOf(parts, end) {
+  let left = end;
+  return parts.reduce((sum, part) => {
+    const own = Math.min(left, part.workgroups);
+    left -= own;
+    return sum + (part.workgroups && (part.work * own) / part.workgroups);
+  }, 0);
 }
 
 /**

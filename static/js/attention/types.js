@@ -134,6 +134,8 @@
  * @property {Readonly<Record<string, number>>} workgroupBytes of each array in workgroup memory
  * @property {number} workgroups in all
  * @property {number} work floating-point operations of its matrix products, about
+ * @property {readonly {workgroups: number, work: number}[]} parts runs of workgroups with alike work, in
+ *   order, which make up both
  */
 
 /**

@@ -179,7 +179,7 @@ function described({ name, passes, tile, tensors, scratch, work }, dispatches, s
     kernel: name,
     family: "own",
     tile,
-    passes: passes.map(({ entry, file, grid, bound }) => ({
+    passes: passes.map(({ entry, file, grid: [x, y, z], bound }) => ({
       kernel: entry,
       file,
       constants: {},
@@ -192,8 +192,9 @@ function described({ name, passes, tile, tensors, scratch, work }, dispatches, s
       ),
       invocations: 0,
       workgroupBytes: {},
-      workgroups: grid[0] * grid[1] * grid[2],
+      workgroups: x * y * z,
       work: work / passes.length,
+      parts: [{ workgroups: x * y * z, work: work / passes.length }],
     })),
     dispatches,
     buffers: tensors,

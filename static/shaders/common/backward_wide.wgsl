@@ -2,6 +2,13 @@
 // @use common/params.wgsl
 // @use common/wide.wgsl
 
+// LSE log2(e) and delta of each query row of all heads, by fa2_row_terms: in one buffer, since eight
+// are what every device binds.
+@group(0) @binding(16) var<storage, read> row_terms: array<vec2<f32>>;
+
+fn row_lse(at: u32) -> f32 { return row_terms[at].x; }
+fn row_delta(at: u32) -> f32 { return row_terms[at].y; }
+
 fn row_vector(tensor: u32, at: u32, row: u32, d: u32) -> vec4<f32> {
   let i = min(row, params.Tq - 1u);
   let j = min(row, params.Tk - 1u);

@@ -2,8 +2,6 @@
 //
 // The sums run over the query rows of every head of the group that shares the key head, all inside
 // the workgroup and always in the same order: no atomics, and the same bits at every run.
-// The kernel gives LSE(i) log2(e) by row_lse(at) and delta(i) by row_delta(at), `at` counting the
-// query rows of all heads.
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl

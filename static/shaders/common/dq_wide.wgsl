@@ -1,6 +1,4 @@
 // common/dq_wide.wgsl: dQ of one tile of query rows, for fa2_dqdkdv_wide.
-//
-// The kernel gives LSE(i) log2(e) by row_lse(at), `at` counting the query rows of all heads.
 // @use common/params.wgsl
 // @use common/grid.wgsl
 // @use common/masking.wgsl
@@ -8,7 +6,7 @@
 // @use common/backward_wide.wgsl
 
 // Owned rows are query rows, walked rows are keys. [A2:n] is the paper's line n.
-fn dq_tile(item: Item, delta_i: RowValues, lane: u32) {
+fn dq_tile(item: Item, lane: u32) {
   let tx = lane % TX;
   let ty = lane / TX;
   let kv_head = item.h / params.group;
@@ -22,10 +20,12 @@ fn dq_tile(item: Item, delta_i: RowValues, lane: u32) {
   let first_end = key_end(i0);  // every row of the tile sees at least the keys below this one
   let last_end = key_end(min(i0 + OWN, params.Tq) - 1u);  // and none sees this one or a later one
 
+  var delta_i = RowValues();
   var L_log2 = RowValues();
   for (var r = 0u; r < ROWS; r++) { // @unroll
-    // Rows past the end are never stored.
-    L_log2[r] = row_lse(head + min(i0 + ty + TY * r, params.Tq - 1u));
+    let at = head + min(i0 + ty + TY * r, params.Tq - 1u);  // rows past the end are never stored
+    delta_i[r] = row_delta(at);
+    L_log2[r] = row_lse(at);
   }
 
   var dQ_i = Sums();

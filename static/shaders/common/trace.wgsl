@@ -16,7 +16,7 @@ const TRACE_P = 4u;  // exp(S - m_i), against the maximum so far
 const TRACE_L = 5u;
 const TRACE_O = 6u;
 
-// Of dQ's kernel, and 16 more of that for dK and dV. Here P is exp(S - LSE).
+// Of dQ's tiles, and 16 more of those for dK and dV. Here P is exp(S - LSE).
 const TRACE_DQ = 16u;
 const TRACE_DKDV = 32u;
 const TRACE_LSE = 1u;

@@ -1,5 +1,5 @@
-// common/wide.wgsl: the two products of attention on large register tiles, as the forward and both
-// backward kernels use them.
+// common/wide.wgsl: the two products of attention on large register tiles, as the forward and the
+// backward use them.
 //
 // A workgroup owns OWN rows of one side and walks the other side in tiles of WALK rows. Invocation
 // (tx, ty) holds the owned rows ty + TY r (r < ROWS), the walked rows tx + TX n (n < KEYS) and, in
