@@ -48,15 +48,22 @@ test("steps cover every workgroup of every pass once, in order", () => {
 
 test("workgroups of a grid that do unlike work are cut by their work, not by their number", () => {
   const facts = factsOf({ limits: DEFAULT_LIMITS, info: /** @type {any} */ ({ vendor: "amd" }) });
-  for (const Hkv of [32, 8, 1]) {
-    const spec = { op: "backward", Tq: 4096, D: 64, H: 32, Hkv, causal: false };
+  for (const sizes of [
+    { Tq: 4096, H: 32, Hkv: 32 },
+    { Tq: 4096, H: 32, Hkv: 8 },
+    { Tq: 4096, H: 32, Hkv: 1 },
+    { Tq: 64, Tk: 16384, H: 1 }, // one workgroup for queries, as much work as 192 for keys
+    { Tq: 1, Tk: 4096, H: 1 },
+    { Tq: 5000, Tk: 40, H: 8, Hkv: 1 }, // two for keys, before many for queries
+  ]) {
+    const spec = { op: "backward", D: 64, causal: false, ...sizes };
     const plan = buildPlan(/** @type {any} */ (spec), facts);
     const [, { parts, work, workgroups }] = plan.passes;
     assert.equal(parts.length, 2);
     assert.equal(parts[0].workgroups + parts[1].workgroups, workgroups);
     assert.equal(parts[0].work + parts[1].work, work);
-    const largest = parts[0].work / parts[0].workgroups;
-    for (const count of [2, 7, 100, 5000]) {
+    const largest = Math.max(...parts.map((part) => part.work / part.workgroups));
+    for (const count of [2, 5, 7, 100, 5000]) {
       const most = work / count;
       const slices = cutPlan(plan, 65535, most).filter(({ pass }) => pass === 1);
       assert.ok(slices.every((slice) => slice.work > 0 && slice.work <= most + largest));

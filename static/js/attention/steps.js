@@ -30,7 +30,10 @@ export function cutPlan(plan, dimension, maxWork) {
   }
   return plan.passes.flatMap(({ workgroups, work, parts }, pass) => {
     const count = Math.min(workgroups, Math.max(1, Math.ceil(work / maxWork)));
-    const borders = Array.from({ length: count }, (_, n) => workgroupAt(parts, (work * n) / count));
+    // Every slice begins before the last workgroup ends, however much work that one alone is.
+    const borders = Array.from({ length: count }, (_, n) =>
+      Math.min(workgroupAt(parts, (work * n) / count), workgroups - 1),
+    );
     // Where a workgroup is larger than a slice should be, several borders fall on the same one.
     const firsts = [...new Set(borders)];
     return firsts.map((first, n) => {
